@@ -35,6 +35,7 @@
 #include <caisson/gate/result.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/gate/worker.hpp>
+#include <caisson/gate/worker_kind.hpp>
 #include <caisson/gate/worker_names.hpp>
 #include <caisson/observe/event_log.hpp>
 #include <caisson/observe/event_text.hpp>

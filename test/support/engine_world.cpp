@@ -393,6 +393,15 @@ lines engine_world::swap(layers policies, std::vector<bool> afresh) {
   return swap_to(std::move(x));
 }
 
+lines engine_world::replace_worker(layers same, const std::string& changes) {
+  detail::next_stack x;
+  x.config = setup_.config;
+  x.worker = detail::next_worker{{}, setup_.dead_letters, changes};
+  for (auto& p : same)
+    x.layers.push_back({std::move(p)});
+  return swap_to(std::move(x));
+}
+
 lines engine_world::swap_to(detail::next_stack x) {
   lines out;
   if (auto why = engine_.problem_with(x); !why.empty())
@@ -414,6 +423,20 @@ detail::target_info engine_world::add_target(detail::target_id x,
 
 void engine_world::drop_target(detail::target_id x) {
   added_.erase(x);
+}
+
+void engine_world::retire_worker(detail::target_id x) {
+  EXPECT_TRUE(added_.insert(x).second) << "is a target already";
+  dead_.erase(x);
+  for (auto& a : attempts)
+    if (a.to == detail::worker_target)
+      a.to = x;
+  note(fmt::format("the earlier worker is target {}", x));
+}
+
+void engine_world::end_target(detail::target_id x) {
+  EXPECT_EQ(added_.erase(x), 1u) << "is no target";
+  note(fmt::format("end target {}", x));
 }
 
 } // namespace caisson::test

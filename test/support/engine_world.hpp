@@ -186,6 +186,9 @@ public:
   lines swap(layers policies, std::vector<bool> afresh = {});
   /// The same with other settings.
   lines swap_to(detail::next_stack x);
+  /// The layers stay, and other workers are made; `changes` says what is
+  /// different about them. Returns what has changed.
+  lines replace_worker(layers same, const std::string& changes = "other");
 
   [[nodiscard]] std::int64_t metric(const std::string& name);
   [[nodiscard]] std::size_t live() const { return engine_.live(); }
@@ -238,6 +241,8 @@ private:
   detail::target_info add_target(detail::target_id x,
                                  const caf::actor& handle) override;
   void drop_target(detail::target_id x) override;
+  void retire_worker(detail::target_id x) override;
+  void end_target(detail::target_id x) override;
 
   world_setup setup_;
   time_point now_ = origin();

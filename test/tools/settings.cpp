@@ -1,6 +1,7 @@
 // Prints the table of settings of a policy or of a part of a scenario, or the
 // table of what a simulation records, for its page in docs/; with `--kinds`,
-// what the docs list of all policies, as JSON.
+// what the docs list of all policies, as JSON. Exits 3 for those of a component
+// that is not built.
 #include <caisson/engine/supervision.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/observe/event_log.hpp>
@@ -11,8 +12,17 @@
 #include <caisson/stack.hpp>
 #include <caisson/stack/policy_kinds.hpp>
 
+#ifdef CAISSON_WITH_HTTP_CLIENT
+#include <caisson/adapters/http_client/client.hpp>
+#endif
 #ifdef CAISSON_WITH_OTLP
 #include <caisson/observe/otlp/config.hpp>
+#endif
+#ifdef CAISSON_WITH_POSTGRES
+#include <caisson/adapters/postgres/client.hpp>
+#endif
+#ifdef CAISSON_WITH_REDIS
+#include <caisson/adapters/redis/client.hpp>
 #endif
 #ifdef CAISSON_WITH_SIM
 #include <simulator/results/edges.hpp>
@@ -211,8 +221,17 @@ int main(int argc, char** argv) {
     {"supervision", [] { return rows_of(supervision_config{}); }},
     {"supervision_group", [] { return rows_of(supervision_group_config{}); }},
     {"schedule", [] { return rows_of(schedule::segment{}); }},
+#ifdef CAISSON_WITH_HTTP_CLIENT
+    {"worker.http", [] { return http_worker_kind().rows(); }},
+#endif
 #ifdef CAISSON_WITH_OTLP
     {"otlp", [] { return rows_of(otlp_config{}); }},
+#endif
+#ifdef CAISSON_WITH_POSTGRES
+    {"worker.postgres", [] { return postgres_worker_kind().rows(); }},
+#endif
+#ifdef CAISSON_WITH_REDIS
+    {"worker.redis", [] { return redis_worker_kind().rows(); }},
 #endif
 #ifdef CAISSON_WITH_SIM
     {"sim.service", [] { return rows_of(sim::service_config{}); }},
@@ -225,6 +244,9 @@ int main(int argc, char** argv) {
   for (auto& kind : policy_kinds())
     kinds.emplace(kind.name, kind.rows);
   auto i = argc == 2 ? kinds.find(argv[1]) : kinds.end();
+  if (i == kinds.end() && argc == 2
+      && std::string_view{argv[1]}.starts_with("worker."))
+    return 3;
   if (i == kinds.end()) {
     fmt::print(stderr, "usage: {} KIND; kinds:", argv[0]);
     for (auto& [name, _] : kinds)

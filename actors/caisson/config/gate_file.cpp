@@ -90,7 +90,7 @@ public:
     if (auto i = base_.find("worker"); i != base_.end())
       if (auto* worker = std::get_if<settings>(&i->second.value))
         drop_from(*worker, setting_path{"default"} / "worker",
-                  {"name", "group", "rank"});
+                  {"name", "kind", "group", "rank"});
     static_cast<void>(
       stack_from(base_, "default", "default", x.place, out_, &sys_));
     for (auto i = known; i < out_.size(); ++i)
@@ -105,14 +105,13 @@ public:
     detail::inherit_from(base_, table);
     detail::apply_overrides(table, at.path, inherits, found);
     gate_entry out;
-    out.worker = detail::read_worker(stated.name, at, known_, sys_, found);
+    auto supervision = read_worker(stated, at, out, found);
     auto place = detail::read_membership(stated, at, groups_, found);
     out.group = std::move(place.group);
     out.rank = place.rank;
     out.place = at.place;
-    out.worker_place = stated.name ? stated.name->place : std::string{at.place};
     auto policies = stack_from(table, name, at.path, at.place, found, &sys_,
-                               known_.supervision_of(out.worker));
+                               supervision);
     std::erase_if(found, [this](const problem& p) {
       return !p.place.empty() && reported_.contains(p.place);
     });
@@ -127,6 +126,29 @@ public:
   }
 
 private:
+  // Returns what holds for its supervision as far as the rest of the table does
+  // not say anything else.
+  supervision_config read_worker(const detail::stated_worker& stated,
+                                 const section& at, gate_entry& out,
+                                 problems& found) {
+    if (!stated.described) {
+      out.worker = detail::read_worker(stated.name, at, known_, sys_, found);
+      out.worker_place = stated.name ? stated.name->place
+                                     : std::string{at.place};
+      return known_.supervision_of(out.worker);
+    }
+    const auto& x = *stated.described;
+    out.worker_place = x.place;
+    const auto& table = std::get<settings>(x.value);
+    out.described = detail::read_described_worker(
+      {table, at.path / "worker", x.place}, known_, found);
+    const auto* name = detail::text_in(detail::find_in(table, "kind"));
+    const auto* kind = name ? known_.find_kind(*name) : nullptr;
+    return detail::read_supervision(
+      x, base_, at, kind ? kind->traits().supervision : supervision_config{},
+      found);
+  }
+
   // What only a gate can say.
   void drop_from(settings& table, const setting_path& path,
                  std::initializer_list<std::string_view> keys) {
@@ -195,12 +217,19 @@ gate_file read_gate_file(const std::filesystem::path& path,
 worker worker_of(const gate_entry& x, const worker_names& known,
                  caf::actor_system& sys, const group_handles& groups) {
   auto behind = [&]() -> worker {
+    if (x.described)
+      return x.described->make(x.policies.supervision);
     if (x.worker == "none")
       return {};
     if (auto* make = known.find(x.worker))
       return (*make)(x.policies.supervision);
     return worker{find_name(sys, x.worker)};
   }();
+  if (x.described && !behind.is_supervised())
+    throw config_error{
+      {{problem_kind::relation, setting_path{"worker"} / "kind",
+        "the gate does not make workers of this kind, as it has to",
+        x.worker_place}}};
   if (x.group.empty())
     return behind;
   auto group = groups.find(x.group);

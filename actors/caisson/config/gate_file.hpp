@@ -3,6 +3,7 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/config/stack_toml.hpp>
+#include <caisson/gate/described_worker.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/gate/worker.hpp>
 #include <caisson/gate/worker_names.hpp>
@@ -12,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -21,8 +23,11 @@ namespace caisson {
 struct gate_entry {
   /// Its layers, its own settings, and how it supervises its worker.
   stack_entry policies;
-  /// The name of its worker; `none`: it only lends permits.
+  /// The name of its worker; `none`: it only lends permits. Empty if the file
+  /// describes the worker itself.
   std::string worker = {};
+  /// The worker that the file describes; null if it only has a name.
+  std::shared_ptr<const described_worker> described = {};
   /// The supervision group of the worker; empty: none.
   std::string group = {};
   /// The worker's rank in its group: lower ones start first and stop last.
@@ -32,7 +37,7 @@ struct gate_entry {
   std::vector<std::string> fixed = {};
   /// `file:line:column` of the gate.
   std::string place = {};
-  /// `file:line:column` of the worker's name.
+  /// `file:line:column` of the worker's name, or of its table.
   std::string worker_place = {};
 };
 
@@ -51,7 +56,9 @@ using group_handles = std::map<std::string, supervision_group, std::less<>>;
 /// or a table with that as `name`, the fields of `supervision_config`, and
 /// `group` and `rank` if it is in one of the groups of the table `groups`, each
 /// a table with the fields of `supervision_group_config`. Workers are looked up
-/// in `known` and then in the registry of `sys`.
+/// in `known` and then in the registry of `sys`. A table with a `kind` of
+/// `known` describes the worker itself: it has the settings of the kind, and
+/// those of supervision in a table `supervision`.
 ///
 /// The table `default`, which may be absent, is a stack without a name. Gates
 /// have its settings where they do not state them, and its layers, or its

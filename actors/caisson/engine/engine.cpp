@@ -76,7 +76,8 @@ void engine::begin_step(time_point now) {
 
 void engine::end_step() {
   auto next = next_due().at;
-  auto all_stay = !core_.layers.any_leaving() && !core_.layers.any_retired();
+  auto all_stay = !core_.layers.any_leaving() && !core_.layers.any_retired()
+                  && workers_.leaving() == 0;
   // As a rule nothing is due.
   if (next <= core_.now() || core_.layers.has_requests() || !all_stay)
     [[unlikely]] {
@@ -84,6 +85,7 @@ void engine::end_step() {
     if (swap_.retire_done())
       run_due();
     swap_.sweep();
+    workers_.end_replaced();
     next = next_due().at;
   }
   CAISSON_ENSURE(core_.calls.none_moving(), "of {} calls {} are on the move",
@@ -349,7 +351,11 @@ std::vector<layer_change> engine::on_new_stack(next_stack x, time_point now) {
       refused = std::current_exception();
       return {};
     }
-    return swap_.apply(std::move(x), operations_.draining());
+    const auto replaces = x.worker.has_value();
+    auto out = swap_.apply(std::move(x), operations_.draining());
+    if (replaces)
+      route_.on_change(workers_.replace());
+    return out;
   });
   if (refused)
     std::rethrow_exception(refused);

@@ -103,8 +103,9 @@ struct engine_core {
   /// Its name and its seed do not change.
   gate_config config;
   const supervision_config supervision;
-  const answer_adapter adapter;
-  const std::optional<dead_letter_calls> dead_letters;
+  /// These two change with the worker.
+  answer_adapter adapter;
+  std::optional<dead_letter_calls> dead_letters;
   const std::uint64_t path_key;
   const bool exact_timers;
   const bool grouped;

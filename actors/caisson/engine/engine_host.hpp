@@ -77,6 +77,15 @@ public:
   /// `engine::on_worker_made` later, if this number is still the awaited one.
   virtual std::optional<made_worker> make_worker(std::uint32_t incarnation) = 0;
 
+  /// There was a worker when the host made this one, which took its place: the
+  /// other one is the target of that number from now on, which no other target
+  /// has.
+  virtual void retire_worker(target_id) {}
+
+  /// Ends that target, which was the worker once; another one may get the
+  /// number.
+  virtual void end_target(target_id) {}
+
   /// The engine takes the worker for dead, or has no more use for it.
   virtual void forget_worker() = 0;
 

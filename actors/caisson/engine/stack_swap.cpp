@@ -56,6 +56,10 @@ stack_swap::match(const std::vector<next_layer>& next) const {
 }
 
 std::string stack_swap::problem_with(const next_stack& x) const {
+  if (x.worker && workers_.leaving() >= most_replaced_workers)
+    return fmt::format("calls are still in flight with {} workers that were "
+                       "replaced earlier, which is the most there can be",
+                       workers_.leaving());
   auto found = match(x.layers);
   auto additions = static_cast<std::size_t>(
     std::count(found.begin(), found.end(), std::nullopt));
@@ -106,6 +110,11 @@ void stack_swap::change_gate(const next_stack& x) {
   }
   if (!what.empty())
     note({}, std::move(what));
+  if (x.worker) {
+    core_.adapter = x.worker->adapter;
+    core_.dead_letters = x.worker->dead_letters;
+    note({}, "worker: " + x.worker->changes);
+  }
 }
 
 void stack_swap::change_settings(next_stack& x, const matches& found) {

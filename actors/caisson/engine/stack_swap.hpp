@@ -1,6 +1,7 @@
 // Replaces the stack of an engine while calls are in flight.
 #pragma once
 
+#include <caisson/engine/answer_adapter.hpp>
 #include <caisson/engine/engine_core.hpp>
 #include <caisson/engine/gate_config.hpp>
 #include <caisson/engine/layer.hpp>
@@ -26,12 +27,25 @@ struct next_layer {
   bool afresh = false;
 };
 
+/// Another worker, which the host makes from now on.
+struct next_worker {
+  answer_adapter adapter;
+  std::optional<dead_letter_calls> dead_letters = {};
+  /// What is different.
+  std::string changes;
+};
+
+/// How many workers that were replaced may have calls.
+inline constexpr std::size_t most_replaced_workers = 8;
+
 struct next_stack {
   /// Name and seed stay as they are.
   gate_config config;
   /// Nothing: that of the worker stays.
   std::optional<supervision_config> supervision = {};
   std::vector<next_layer> layers;
+  /// Nothing: the worker stays.
+  std::optional<next_worker> worker = {};
 };
 
 /// Something that has changed.

@@ -100,6 +100,18 @@ std::optional<time_point> supervision::on_down(time_point now,
   return time_after(now, *delay);
 }
 
+duration supervision::retry_delay(random_source& random, std::string* failure) {
+  auto delay = next_delay(random, failure);
+  if (delay && *delay != unlimited)
+    last_delay_ = *delay;
+  return last_delay_;
+}
+
+void supervision::start_over() noexcept {
+  place_ = {};
+  recent_.clear();
+}
+
 std::optional<duration> supervision::next_delay(random_source& random,
                                                 std::string* failure) {
   // A worker is not given up because of an error that is not its own.

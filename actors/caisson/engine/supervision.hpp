@@ -78,6 +78,16 @@ public:
   on_down(time_point now, random_source& random,
           std::string* failure = nullptr);
 
+  /// How long to wait before another attempt to make a worker that is to
+  /// replace one that is up: that of the next restart, which does not count as
+  /// one. If the schedule is exhausted or throws, as `on_down` says of the
+  /// latter.
+  [[nodiscard]] duration retry_delay(random_source& random,
+                                     std::string* failure = nullptr);
+
+  /// Forgets earlier restarts, but not what was counted.
+  void start_over() noexcept;
+
   /// The worker has been started.
   void on_up(time_point now) noexcept { up_since_ = now; }
 

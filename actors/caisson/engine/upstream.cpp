@@ -26,6 +26,8 @@ worker_change upstream::supervise() {
 }
 
 worker_change upstream::restart() {
+  if (replacing_)
+    return make_other();
   CAISSON_ENSURE(state_ == worker_state::restarting && !making_ && !ending_,
                  "worker {} is {} when it is to restart", incarnation_, state_);
   restart_at_ = never;
@@ -50,10 +52,106 @@ worker_change upstream::make() {
 worker_change upstream::on_worker(const made_worker& x) {
   CAISSON_ENSURE(making_ && supervised_, "nobody makes worker {}",
                  incarnation_);
+  if (replacing_)
+    return take_other(x);
   CAISSON_ENSURE(state_ == worker_state::restarting,
                  "worker {} is there while it is {}", incarnation_, state_);
   making_ = false;
   return x.info ? up(*x.info) : follow_end(actor_end::abnormal, x.failure);
+}
+
+// -- another worker -----------------------------------------------------------
+
+worker_change upstream::replace() {
+  CAISSON_ENSURE(supervised_, "a worker that others look after is replaced");
+  switch (state_) {
+    case worker_state::up:
+      replacing_ = true;
+      return make_other();
+    case worker_state::restarting:
+      // It is known soon how it has ended, or the group says when.
+      if (ending_ || (grouped_ && !making_))
+        return {};
+      break;
+    case worker_state::given_up:
+      // A group is given up as a whole.
+      if (grouped_)
+        return {};
+      supervisor_.start_over();
+      break;
+    case worker_state::none:
+    case worker_state::down:
+    case worker_state::ended:
+      return {};
+  }
+  restart_at_ = never;
+  return make();
+}
+
+worker_change upstream::make_other() {
+  CAISSON_ENSURE(replacing_ && state_ == worker_state::up,
+                 "worker {} is replaced while it is {}", incarnation_, state_);
+  restart_at_ = never;
+  making_ = true;
+  if (auto worker = core_.host.make_worker(++incarnation_))
+    return on_worker(*worker);
+  return {};
+}
+
+// Until there is one, the worker goes on.
+worker_change upstream::take_other(const made_worker& x) {
+  CAISSON_ENSURE(state_ == worker_state::up, "worker {} is replaced, and is {}",
+                 incarnation_, state_);
+  making_ = false;
+  if (x.info) {
+    replacing_ = false;
+    retire();
+    return up(*x.info);
+  }
+  std::string failure;
+  auto delay = supervisor_.retry_delay(core_.random, &failure);
+  if (!failure.empty())
+    core_.layers.note_failure(core_.layers.size(), "schedule", failure);
+  restart_at_ = time_after(core_.now(), delay);
+  core_.layers.publish({.kind = event_kind::worker_changed,
+                        .to = "up",
+                        .detail = "not replaced: " + x.failure,
+                        .delay = delay});
+  return {};
+}
+
+// The worker is on its way out anyway, and the next one is another one.
+void upstream::stop_replacing() {
+  if (!std::exchange(replacing_, false))
+    return;
+  restart_at_ = never;
+  making_ = false;
+  ++incarnation_;
+}
+
+// Its calls stay with it, under another number.
+void upstream::retire() {
+  auto other = targets_.next();
+  core_.host.retire_worker(other);
+  auto number = targets_.add(targets_[worker_target].info);
+  CAISSON_ENSURE(number == other, "target {} is number {}", number, other);
+  auto calls = targets_.take_calls(worker_target);
+  while (!calls.empty()) {
+    auto& r = calls.pop_front();
+    r.target = number;
+    targets_[number].calls.push_back(r);
+  }
+  leaving_.push_back(number);
+}
+
+void upstream::end_replaced() {
+  std::erase_if(leaving_, [this](target_id x) {
+    if (!targets_[x].calls.empty())
+      return false;
+    core_.host.end_target(x);
+    targets_.drop(x);
+    return true;
+  });
 }
 
 worker_change upstream::up(const target_info& x) {
@@ -86,6 +184,7 @@ worker_change upstream::suspect(target_id x) {
 }
 
 worker_change upstream::lost(actor_end how, const std::string& why) {
+  stop_replacing();
   CAISSON_ENSURE(state_ == worker_state::up && !making_ && !ending_,
                  "worker {} is lost while it is {}", incarnation_, state_);
   ++core_.totals.worker_losses;
@@ -167,6 +266,7 @@ worker_change upstream::give_up(const std::string& why) {
   state_ = worker_state::given_up;
   restart_at_ = never;
   awaits_turn_ = making_ = ending_ = false;
+  stop_replacing();
   ++incarnation_;
   if (grouped_)
     core_.host.send_to_group(member_state::gave_up, why);
@@ -210,6 +310,7 @@ worker_change upstream::follow_group(member_order what,
 
 // Its own delay is over with the group's: it starts when its turn comes.
 worker_change upstream::stop(const std::string& why) {
+  stop_replacing();
   auto before = state_;
   auto starts_again = supervisor_.config().lifetime
                       != worker_lifetime::temporary;

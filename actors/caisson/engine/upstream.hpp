@@ -7,10 +7,12 @@
 #include <caisson/engine/supervision.hpp>
 #include <caisson/engine/target_table.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace caisson::detail {
 
@@ -47,6 +49,17 @@ public:
   [[nodiscard]] bool awaits(std::uint32_t incarnation) const noexcept {
     return making_ && incarnation == incarnation_;
   }
+
+  /// Workers are made in another way from now on: one that is there is replaced
+  /// as soon as there is another one, and finishes the calls that it has.
+  [[nodiscard]] worker_change replace();
+
+  /// How many workers that were replaced have calls.
+  [[nodiscard]] std::size_t leaving() const noexcept { return leaving_.size(); }
+
+  /// Ends those that were replaced and have no calls. To be called when no call
+  /// is on the move.
+  void end_replaced();
 
   /// The worker that was awaited is there, or could not be made.
   [[nodiscard]] worker_change on_worker(const made_worker& x);
@@ -119,6 +132,10 @@ public:
 
 private:
   worker_change make();
+  worker_change make_other();
+  worker_change take_other(const made_worker& x);
+  void retire();
+  void stop_replacing();
   worker_change up(const target_info& x);
   worker_change stop(const std::string& why);
   worker_change lost(actor_end how, const std::string& why);
@@ -136,6 +153,8 @@ private:
   worker_state state_ = worker_state::none;
   bool supervised_ = false;
   bool making_ = false;
+  /// There is a worker, and another one is wanted.
+  bool replacing_ = false;
   /// It is down, and the host will say how it has ended.
   bool ending_ = false;
   bool grouped_ = false;
@@ -145,6 +164,8 @@ private:
   std::int64_t stopped_ = 0;
   time_point restart_at_ = never;
   pooled_list<call_id> waiting_;
+  /// The targets that were the worker.
+  std::vector<target_id> leaving_;
 };
 
 } // namespace caisson::detail

@@ -57,9 +57,24 @@ stated_worker take_worker(settings& gate, const settings& base,
                           const setting_path& path, problems& found) {
   stated_worker out;
   auto stated = gate.find("worker");
-  if (auto* table = stated != gate.end()
-                      ? std::get_if<settings>(&stated->second.value)
-                      : nullptr) {
+  auto* table = stated != gate.end()
+                  ? std::get_if<settings>(&stated->second.value)
+                  : nullptr;
+  if (table && table->contains("kind")) {
+    if (auto name = take_from(*table, "name"))
+      found.push_back({problem_kind::relation, path / "worker" / "name",
+                       "is for a worker of the program's, and `kind` for one "
+                       "that is described here: leave out one of them",
+                       name->place});
+    for (auto key : keys_of_membership)
+      if (auto* x = find_in(*table, key))
+        out.membership.emplace(key, *x);
+    out.described = std::move(stated->second);
+    // Otherwise the gate would have that of all gates.
+    stated->second = {settings{}, out.described->place};
+    return out;
+  }
+  if (table) {
     out.name = take_from(*table, "name");
     for (auto key : keys_of_membership)
       if (auto x = take_from(*table, key))
@@ -85,9 +100,14 @@ std::string read_worker(const std::optional<setting>& stated, const section& at,
                         problems& out) {
   auto key = at.path / "worker";
   if (!stated) {
-    out.push_back({problem_kind::missing, key,
-                   "is missing; for a gate that only lends permits: \"none\"",
-                   std::string{at.place}});
+    auto kinds = known.kinds();
+    out.push_back(
+      {problem_kind::missing, key,
+       "is missing; for a gate that only lends permits: \"none\""
+         + (kinds.empty() ? std::string{}
+                          : "; for one that the file describes, `kind`: "
+                              + listed_names(kinds)),
+       std::string{at.place}});
     return {};
   }
   auto* name = text_in(&*stated);
@@ -108,6 +128,27 @@ std::string read_worker(const std::optional<setting>& stated, const section& at,
     return {};
   }
   return *name;
+}
+
+supervision_config read_supervision(const setting& described,
+                                    const settings& base, const section& at,
+                                    const supervision_config& kind,
+                                    problems& out) {
+  auto path = at.path / "worker" / "supervision";
+  settings merged;
+  auto place = described.place;
+  if (const auto* common = table_in(find_in(base, "worker")))
+    merged = *common;
+  if (const auto* own = find_in(std::get<settings>(described.value),
+                                "supervision")) {
+    place = own->place;
+    if (const auto* table = table_in(*own, path, out))
+      merge_tables(merged, *table);
+  }
+  auto result = kind;
+  auto found = read_settings(section{merged, path, place}, result);
+  out.insert(out.end(), found.begin(), found.end());
+  return result;
 }
 
 membership read_membership(const stated_worker& stated, const section& at,

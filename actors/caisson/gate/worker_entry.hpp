@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/caf/caf.hpp>
+#include <caisson/engine/supervision_config.hpp>
 #include <caisson/gate/worker_names.hpp>
 #include <caisson/settings/problem.hpp>
 #include <caisson/settings/section.hpp>
@@ -17,13 +18,16 @@ namespace caisson::detail {
 /// What a gate alone says of its worker, besides the settings of supervision.
 struct stated_worker {
   std::optional<setting> name;
+  /// The table, if it describes the worker itself: it has a `kind`.
+  std::optional<setting> described;
   /// `group` and `rank`.
   settings membership;
 };
 
 /// Takes that out of the table of a gate, and leaves the settings of
 /// supervision, over those of `base`. `path` is the gate's. Appends a problem
-/// for each key that was probably meant to be one of a gate's alone.
+/// for each key that was probably meant to be one of a gate's alone. Of a worker
+/// that is described it leaves nothing: see `read_supervision`.
 [[nodiscard]] stated_worker take_worker(settings& gate, const settings& base,
                                         const setting_path& path,
                                         problems& found);
@@ -33,6 +37,14 @@ struct stated_worker {
 [[nodiscard]] std::string
 read_worker(const std::optional<setting>& stated, const section& at,
             const worker_names& known, caf::actor_system& sys, problems& out);
+
+/// The settings of supervision in the table of a worker that is described, over
+/// those of `base`, which is the table of all gates, and of `kind`; appends
+/// problems.
+[[nodiscard]] supervision_config
+read_supervision(const setting& described, const settings& base,
+                 const section& at, const supervision_config& kind,
+                 problems& out);
 
 struct membership {
   std::string group;

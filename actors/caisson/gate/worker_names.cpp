@@ -34,6 +34,27 @@ worker_names& worker_names::add_maker(std::string name, maker make,
   return *this;
 }
 
+worker_names& worker_names::add_kind(worker_kind kind) {
+  auto name = kind.name();
+  if (!kinds_.try_emplace(name, std::move(kind)).second)
+    throw config_error{
+      {{problem_kind::relation, "worker.kind",
+        detail::quoted(name) + " is a kind of worker already"}}};
+  return *this;
+}
+
+const worker_kind* worker_names::find_kind(std::string_view name) const {
+  auto i = kinds_.find(name);
+  return i != kinds_.end() ? &i->second : nullptr;
+}
+
+std::vector<std::string> worker_names::kinds() const {
+  std::vector<std::string> out;
+  for (const auto& [name, x] : kinds_)
+    out.push_back(name);
+  return out;
+}
+
 const worker_names::maker* worker_names::find(std::string_view name) const {
   auto i = makers_.find(name);
   return i != makers_.end() ? &i->second.make : nullptr;

@@ -4,6 +4,7 @@
 #include <caisson/caf/caf.hpp>
 #include <caisson/engine/supervision.hpp>
 #include <caisson/gate/worker.hpp>
+#include <caisson/gate/worker_kind.hpp>
 
 #include <functional>
 #include <map>
@@ -14,7 +15,8 @@
 namespace caisson {
 
 /// Which workers a file of gates may name, besides the actors registered with
-/// the system (`publish_name`). A value; add all names before you pass it on.
+/// the system (`publish_name`), and which kinds of workers it may describe. A
+/// value; add all names and kinds before you pass it on.
 class worker_names {
 public:
   /// Makes the worker of one gate, supervised with the settings that the file
@@ -42,6 +44,18 @@ public:
   worker_names& add_maker(std::string name, maker make,
                           const supervision_config& base = {});
 
+  /// Files may describe workers of this kind themselves:
+  /// `worker = { kind = "http", … }`.
+  ///
+  /// Throws `config_error`, and adds nothing, if there is a kind of that name.
+  worker_names& add_kind(worker_kind kind);
+
+  /// The kind of that name; null if there is none.
+  [[nodiscard]] const worker_kind* find_kind(std::string_view name) const;
+
+  /// The names of the kinds, in alphabetical order.
+  [[nodiscard]] std::vector<std::string> kinds() const;
+
   /// What makes the workers of that name; null if there is none.
   [[nodiscard]] const maker* find(std::string_view name) const;
 
@@ -58,6 +72,7 @@ private:
   };
 
   std::map<std::string, entry, std::less<>> makers_;
+  std::map<std::string, worker_kind, std::less<>> kinds_;
 };
 
 } // namespace caisson

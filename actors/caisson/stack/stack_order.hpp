@@ -5,9 +5,14 @@
 #include <caisson/engine/supervision.hpp>
 #include <caisson/stack/stack.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+namespace caisson {
+class worker;
+} // namespace caisson
 
 namespace caisson::detail {
 
@@ -17,6 +22,10 @@ struct ordered_stack {
   std::optional<supervision_config> supervision = {};
   /// Of each layer; those beyond the end are not to begin afresh.
   std::vector<bool> afresh = {};
+  /// Another worker, made by the gate as the one that it has; null: that stays.
+  std::shared_ptr<const worker> behind = {};
+  /// What is different about it.
+  std::string worker_changes = {};
 };
 
 /// With layers made anew.

@@ -173,4 +173,10 @@ caf::actor spawn_http_worker(caf::actor_system& sys,
   return caf::actor_cast<caf::actor>(sys.spawn<http_actor>(c));
 }
 
+worker_kind http_worker_kind() {
+  return worker_kind::of<http_client_config>(
+    "http", http_worker,
+    {.secrets = {"proxy"}, .supervision = patient_supervision()});
+}
+
 } // namespace caisson

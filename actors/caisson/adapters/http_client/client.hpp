@@ -3,6 +3,7 @@
 
 #include <caisson/adapters/blocking_pool.hpp>
 #include <caisson/adapters/http/messages.hpp>
+#include <caisson/gate/worker_kind.hpp>
 
 #include <cstdint>
 #include <string>
@@ -121,5 +122,9 @@ void check(const http_client_config& c, const setting_path& path,
 /// The same as an actor, for those who supervise it themselves.
 [[nodiscard]] caf::actor spawn_http_worker(caf::actor_system& sys,
                                            const http_client_config& c);
+
+/// The kind "http" for files of gates: a `worker` with the fields of
+/// `http_client_config`. No report shows what `proxy` says.
+[[nodiscard]] worker_kind http_worker_kind();
 
 } // namespace caisson

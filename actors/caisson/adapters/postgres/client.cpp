@@ -237,6 +237,9 @@ void describe(field_visitor& v, postgres_client_config& c) {
   v.on({"connection", "as libpq reads it; what is not in it comes from libpq's "
                       "environment variables"},
        c.connection);
+  v.on({"password", "the password, in place of one in `connection`; empty: "
+                    "none"},
+       c.password);
   describe_blocking_pool(v, c);
   v.on({"connect_timeout", "how long to try to connect at most"},
        c.connect_timeout, {1ms, 1h});
@@ -266,6 +269,13 @@ worker postgres_worker(const postgres_client_config& c, supervision_config s) {
     .ends_if_unreachable = true,
     .adapter = sql_adapter()};
   return blocking_worker(kind, pool_config_of(c), std::move(s));
+}
+
+worker_kind postgres_worker_kind() {
+  return worker_kind::of<postgres_client_config>(
+    "postgres", postgres_worker,
+    {.secrets = {"connection", "password"},
+     .supervision = patient_supervision()});
 }
 
 } // namespace caisson

@@ -3,6 +3,7 @@
 
 #include <caisson/adapters/blocking_pool.hpp>
 #include <caisson/adapters/postgres/messages.hpp>
+#include <caisson/gate/worker_kind.hpp>
 
 #include <cstdint>
 #include <string>
@@ -17,6 +18,10 @@ struct postgres_client_config {
   /// also says whether there is TLS (`sslmode`), by default without any check
   /// of the server, and only if the server has it.
   std::string connection = {};
+
+  /// The password, in place of one in `connection`; empty: what that says, or
+  /// what libpq finds elsewhere (`PGPASSWORD`, `~/.pgpass`).
+  std::string password = {};
 
   /// How many transactions are in progress at once, each with a thread and a
   /// connection of its own: 1 to 1024, default 4.
@@ -106,5 +111,9 @@ void check(const postgres_client_config& c, const setting_path& path,
 [[nodiscard]] worker
 postgres_worker(const postgres_client_config& c,
                 supervision_config s = patient_supervision());
+
+/// The kind "postgres" for files of gates: a `worker` with the fields of
+/// `postgres_client_config`. No report shows what `connection` and `password` say.
+[[nodiscard]] worker_kind postgres_worker_kind();
 
 } // namespace caisson

@@ -383,4 +383,10 @@ worker redis_worker(const redis_client_config& c, supervision_config s) {
   return blocking_worker(kind, pool_config_of(c), std::move(s));
 }
 
+worker_kind redis_worker_kind() {
+  return worker_kind::of<redis_client_config>(
+    "redis", redis_worker,
+    {.secrets = {"password"}, .supervision = patient_supervision()});
+}
+
 } // namespace caisson

@@ -3,6 +3,7 @@
 
 #include <caisson/adapters/blocking_pool.hpp>
 #include <caisson/adapters/redis/messages.hpp>
+#include <caisson/gate/worker_kind.hpp>
 
 #include <cstdint>
 #include <string>
@@ -99,5 +100,9 @@ void check(const redis_client_config& c, const setting_path& path,
 /// Not for virtual time. Throws `config_error` if `c` is not valid.
 [[nodiscard]] worker redis_worker(const redis_client_config& c,
                                   supervision_config s = patient_supervision());
+
+/// The kind "redis" for files of gates: a `worker` with the fields of
+/// `redis_client_config`. No report shows what `password` says.
+[[nodiscard]] worker_kind redis_worker_kind();
 
 } // namespace caisson

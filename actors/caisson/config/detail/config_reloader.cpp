@@ -24,15 +24,20 @@ constexpr std::size_t most_waiting = 256;
 // Of what is said about why a reload is wanted.
 constexpr std::size_t longest_reason = 256;
 
+std::string kind_of(const gate_entry& x) {
+  return x.described ? x.described->kind() : std::string{};
+}
+
 // What cannot be changed at a gate that runs.
 void compare(const std::string& name, const gate_entry& now,
              const gate_entry& next, problems& out) {
   auto path = setting_path{"gates"} / name;
-  if (now.worker != next.worker)
+  if (now.worker != next.worker || kind_of(now) != kind_of(next))
     out.push_back({problem_kind::relation, path / "worker",
-                   fmt::format("the worker of a gate that runs stays \"{}\"; "
+                   fmt::format("the worker of a gate that runs stays {}\"{}\"; "
                                "give the gate another name",
-                               now.worker),
+                               now.described ? "of the kind " : "",
+                               now.described ? kind_of(now) : now.worker),
                    next.worker_place});
   if (now.group != next.group || now.rank != next.rank)
     out.push_back({problem_kind::relation, path / "worker",
@@ -51,6 +56,7 @@ std::string fixed_of(const gate_entry& x, std::size_t k) {
   return k < x.fixed.size() ? x.fixed[k] : std::string{};
 }
 
+// Throws what the maker of another worker throws.
 std::shared_ptr<const ordered_stack> order_of(const managed_gate& gate,
                                               const gate_entry& next) {
   const auto& now = gate.entry;
@@ -58,6 +64,11 @@ std::shared_ptr<const ordered_stack> order_of(const managed_gate& gate,
   out->policies = next.policies.policies;
   if (gate.supervised_by_file)
     out->supervision = next.policies.supervision;
+  if (next.described && !next.described->equals(*now.described)) {
+    out->behind = std::make_shared<worker>(
+      next.described->make(next.policies.supervision));
+    out->worker_changes = next.described->changes_from(*now.described);
+  }
   auto before = now.policies.policies.names();
   auto after = next.policies.policies.names();
   for (std::size_t i = 0; i < after.size(); ++i) {
@@ -151,9 +162,22 @@ void config_reloader::begin() {
         i != gates_.end() && !portable::is_down(i->second.handle))
       compare(name, i->second.entry, x, found);
   if (found.empty())
+    make_orders(found);
+  if (found.empty())
     check_gates();
   else
     refuse(found);
+}
+
+void config_reloader::make_orders(problems& found) {
+  for (const auto& [name, x] : round_->next.gates) {
+    auto i = gates_.find(name);
+    if (i == gates_.end() || portable::is_down(i->second.handle))
+      continue;
+    try_for(name, x, found, [&, &gate = name, &next = x] {
+      round_->orders.emplace(gate, order_of(i->second, next));
+    });
+  }
 }
 
 bool config_reloader::goes_on(const std::string& gate) const {
@@ -169,9 +193,8 @@ void config_reloader::check_gates() {
     if (!goes_on(name))
       continue;
     ++round_->open;
-    auto what = order_of(x, round_->next.gates.find(name)->second);
     portable::ask(this, static_cast<const caf::actor&>(x.handle), patience,
-                  stack_order{std::move(what), true})
+                  stack_order{round_->orders.at(name), true})
       .then(
         [this, gate = name](const std::string&) { on_checked(gate, nullptr); },
         [this, gate = name](const caf::error& why) { on_checked(gate, &why); });
@@ -224,9 +247,8 @@ void config_reloader::swap_gates() {
     if (!goes_on(name))
       continue;
     ++round_->open;
-    auto what = order_of(x, round_->next.gates.find(name)->second);
     portable::ask(this, static_cast<const caf::actor&>(x.handle), patience,
-                  stack_order{std::move(what)})
+                  stack_order{round_->orders.at(name)})
       .then([this, gate = name](
               const std::string& text) { on_swapped(gate, changes_in(text)); },
             [this, gate = name](const caf::error& why) {

@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -53,6 +54,9 @@ private:
     std::string why;
     std::vector<promise> waiting;
     gate_file next;
+    /// What the gates get that stay.
+    std::map<std::string, std::shared_ptr<const ordered_stack>, std::less<>>
+      orders;
     reload_report report;
     /// Gates that were found to have ended.
     std::set<std::string> ended;
@@ -68,6 +72,7 @@ private:
 
   promise take(const reload& x);
   void begin();
+  void make_orders(problems& found);
   void check_gates();
   void on_checked(const std::string& gate, const caf::error* why);
   void make_new_gates();

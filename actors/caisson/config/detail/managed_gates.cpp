@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <string_view>
 #include <utility>
 
 namespace caisson::detail {
@@ -27,10 +28,10 @@ managed_gate spawn_one(caf::actor_system& sys, gate_entry entry,
   return {std::move(entry), std::move(handle), by_file};
 }
 
-// What was thrown is a problem of that gate.
-template <class F>
+} // namespace
+
 void try_for(const std::string& gate, const gate_entry& x, problems& out,
-             F make) {
+             const std::function<void()>& make) {
   auto path = setting_path{"gates"} / gate;
   auto cannot = [](std::string_view why) {
     return "cannot be made: " + std::string{why};
@@ -46,8 +47,6 @@ void try_for(const std::string& gate, const gate_entry& x, problems& out,
       {problem_kind::relation, path, cannot(e.what()), x.worker_place});
   }
 }
-
-} // namespace
 
 made_workers make_workers(caf::actor_system& sys, const gate_file& file,
                           const std::vector<std::string>& names,

@@ -8,6 +8,7 @@
 #include <caisson/gate/worker_names.hpp>
 #include <caisson/settings/problem.hpp>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -24,6 +25,10 @@ struct managed_gate {
 
 using managed_gates = std::map<std::string, managed_gate, std::less<>>;
 using made_workers = std::map<std::string, worker, std::less<>>;
+
+/// Calls `make`, whose exceptions become problems of that gate.
+void try_for(const std::string& gate, const gate_entry& x, problems& out,
+             const std::function<void()>& make);
 
 /// The workers of the gates `names`; starts none. Appends the problems of all
 /// of them, also what makers throw.

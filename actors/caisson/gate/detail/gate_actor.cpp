@@ -102,12 +102,16 @@ void gate_actor::on_exit() {
   engine_.stop();
   if (behind_.factory())
     end_worker(system(), targets_[worker_target], engine_.shutdown_time());
+  for (auto x : earlier_workers_)
+    end_worker(system(), targets_[x], engine_.shutdown_time());
+  end_worker(system(), replaced_, engine_.shutdown_time());
   for (const auto& [key, x] : watched_)
     unwatch(x.who);
   watched_.clear();
   // Handles can form circles.
   behind_ = worker{};
   targets_.clear();
+  replaced_ = nullptr;
   callers_.clear();
   subscribers_.clear();
   self_ = nullptr;
@@ -267,7 +271,7 @@ void gate_actor::hold_open(bool busy) {
 made_worker gate_actor::use_worker(caf::actor handle) {
   auto info = info_of_worker(behind_, handle, system());
   watch_for(handle);
-  targets_[worker_target] = std::move(handle);
+  replaced_ = std::exchange(targets_[worker_target], std::move(handle));
   return {info, {}};
 }
 
@@ -342,17 +346,57 @@ caf::result<std::string> gate_actor::take_stack(const stack_order& x) {
     return refuse("there is no stack");
   try {
     auto next = next_stack_of(*x.what);
+    if (const auto* behind = x.what->behind.get()) {
+      if (!behind->factory() || !behind_.factory())
+        return refuse("only a worker that the gate makes can be replaced");
+      next.worker = next_worker{behind->adapter(), behind->dead_letters(),
+                                x.what->worker_changes};
+    }
     if (auto why = engine_.problem_with(next); !why.empty())
       return refuse(std::move(why));
     if (x.check_only)
       return std::string{};
-    auto changes = engine_.on_new_stack(std::move(next), now());
+    auto changes = put_in_force(*x.what, std::move(next));
     if (auto err = engine_.failure(); err != caf::none)
       return err;
     return text_of(changes);
   } catch (const std::exception& e) {
     return refuse(e.what());
   }
+}
+
+// It makes its workers as the new one says before the engine asks for one.
+std::vector<layer_change> gate_actor::put_in_force(const ordered_stack& x,
+                                                   next_stack&& next) {
+  if (!x.behind)
+    return engine_.on_new_stack(std::move(next), now());
+  auto behind = *x.behind;
+  // It stays in the group that it has.
+  if (behind_.is_grouped())
+    behind = std::move(behind).in_group(behind_.group(), behind_.rank());
+  std::swap(behind, behind_);
+  try {
+    return engine_.on_new_stack(std::move(next), now());
+  } catch (...) {
+    std::swap(behind, behind_);
+    throw;
+  }
+}
+
+void gate_actor::retire_worker(target_id x) {
+  if (x >= targets_.size())
+    targets_.resize(x + 1);
+  targets_[x] = std::move(replaced_);
+  replaced_ = nullptr;
+  earlier_workers_.push_back(x);
+}
+
+void gate_actor::end_target(target_id x) {
+  std::erase(earlier_workers_, x);
+  // A factory may give the same one again.
+  if (targets_[x] != targets_[worker_target])
+    end_worker(system(), targets_[x], engine_.shutdown_time());
+  drop_target(x);
 }
 
 // -- its group ----------------------------------------------------------------

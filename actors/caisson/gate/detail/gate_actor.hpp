@@ -69,6 +69,8 @@ private:
   void start_layer(layer& x) override { x.start_in(home_system()); }
   target_info add_target(target_id x, const caf::actor& handle) override;
   void drop_target(target_id x) override;
+  void retire_worker(target_id x) override;
+  void end_target(target_id x) override;
 
   // -- parts ------------------------------------------------------------------
 
@@ -78,6 +80,8 @@ private:
   bool take_new_worker(worker_made& x);
   void take_order(const group_order& x);
   caf::result<std::string> take_stack(const stack_order& x);
+  std::vector<layer_change> put_in_force(const ordered_stack& x,
+                                         next_stack&& next);
   made_worker use_worker(caf::actor handle);
   caf::result<void> add_subscriber();
   void remove_subscriber();
@@ -95,6 +99,10 @@ private:
   worker behind_;
   /// The worker, and the targets of layers.
   std::vector<caf::actor> targets_;
+  /// Of these, the ones that were the worker once.
+  std::vector<target_id> earlier_workers_;
+  /// The worker that another one has just replaced.
+  caf::actor replaced_;
   engine engine_;
   envelope envelope_;
   /// The helper that runs the factory at present.

@@ -55,6 +55,12 @@ std::optional<keywords> keywords_of(const std::string& text,
   return result;
 }
 
+// Whether the text may say a password, as far as one can see without reading it.
+bool has_secret(std::string_view text) {
+  return text.find("password") != std::string_view::npos
+         || text.find('@') != std::string_view::npos;
+}
+
 std::string text_of(const keywords& all) {
   std::string text;
   for (const auto& [key, value] : all) {
@@ -130,11 +136,15 @@ bool is_private(const std::string& file) {
 
 std::string postgres_connection_text(const postgres_client_config& c) {
   std::string problem;
-  auto all = c.tls ? keywords_of(c.connection, problem) : std::nullopt;
+  auto all = c.tls || !c.password.empty() ? keywords_of(c.connection, problem)
+                                          : std::nullopt;
   // libpq says itself what is wrong.
   if (!all)
     return c.connection;
-  add_tls(*all, c);
+  if (!c.password.empty())
+    (*all)["password"] = c.password;
+  if (c.tls)
+    add_tls(*all, c);
   return text_of(*all);
 }
 
@@ -146,8 +156,17 @@ void check_postgres_connection(const postgres_client_config& c,
   std::string problem;
   auto all = keywords_of(c.connection, problem);
   if (!all) {
-    add(problem_kind::range, "connection", "libpq cannot read it: " + problem);
-  } else if (c.tls) {
+    // What libpq says may quote a part of it.
+    add(problem_kind::range, "connection",
+        has_secret(c.connection)
+          ? "libpq cannot read it; it may hold a password, so that the reason "
+            "is not shown: write `host=… dbname=…` and `password` by itself"
+          : "libpq cannot read it: " + problem);
+  } else if (!c.password.empty() && all->contains("password")) {
+    add(problem_kind::relation, "password",
+        "`connection` has one, too: leave out one of them");
+  }
+  if (all && c.tls) {
     if (!all->contains("host") || !are_hosts(all->at("host")))
       add(problem_kind::relation, "connection",
           "with `tls` it must have a `host` that is a name or an address, for "

@@ -7,8 +7,9 @@
 
 namespace caisson::detail {
 
-/// `c.connection`, and with `c.tls` all that libpq must know of TLS: neither
-/// its environment variables nor the files in `~/.postgresql` have a say then.
+/// `c.connection` with `c.password`, and with `c.tls` all that libpq must know
+/// of TLS: neither its environment variables nor the files in `~/.postgresql`
+/// have a say then.
 [[nodiscard]] std::string
 postgres_connection_text(const postgres_client_config& c);
 

@@ -2,7 +2,8 @@
 # the build and by find_package(caisson).
 
 set(caisson_components
-  runtime actors config metrics http http_client redis postgres control otlp tls)
+  runtime actors config metrics http http_client grpc redis postgres control otlp
+  tls)
 
 # What a component needs besides fmt and CAF, and how it is called in Debian and
 # Ubuntu. Those that are needed only while Caisson is built are marked so.
@@ -13,6 +14,7 @@ set(caisson_needs_metrics "prometheus-cpp (prometheus-cpp-dev)")
 set(caisson_needs_http "")
 set(caisson_needs_http_client
   "libcurl 7.80 with OpenSSL (libcurl4-openssl-dev, libssl-dev) and pkg-config")
+set(caisson_needs_grpc "gRPC 1.51 (libgrpc++-dev) and pkg-config")
 set(caisson_needs_redis
   "hiredis and OpenSSL (libhiredis-dev, libssl-dev) and pkg-config")
 set(caisson_needs_postgres

@@ -1,6 +1,6 @@
 # The client libraries of the optional workers, found by pkg-config: the
 # distributions that Caisson is built on describe them there. No header of
-# Caisson's includes them.
+# Caisson's includes them, but for those of gRPC.
 find_package(PkgConfig QUIET)
 find_package(Threads QUIET)
 
@@ -10,6 +10,7 @@ find_package(Threads QUIET)
 # use cpp-httplib.
 set(caisson_client_http "cpp-httplib >= 0.10" "cpp-httplib < 0.19")
 set(caisson_client_http_client "libcurl >= 7.80" "libssl >= 1.1.1")
+set(caisson_client_grpc "grpc++ >= 1.51")
 set(caisson_client_redis "hiredis >= 0.14" "libssl >= 1.1.1"
   "libcrypto >= 1.1.1")
 set(caisson_client_postgres "libpq >= 14" "libssl >= 1.1.1"

@@ -88,6 +88,8 @@ caisson_pkg_config(control "What caisson ctl talks to"
   NEEDS caisson HIDDEN caisson-http fmt)
 caisson_pkg_config(otlp "Spans and metrics of Caisson's gates for OpenTelemetry"
   NEEDS caisson-http_client HIDDEN fmt)
+caisson_pkg_config(grpc "Workers and guards for gRPC with Caisson's policies"
+  NEEDS caisson ${caisson_client_grpc} HIDDEN fmt)
 foreach(part IN ITEMS redis postgres)
   # A lower bound is a package of its own in these lists.
   caisson_pkg_config(${part} "Workers for ${part} behind Caisson's gates"

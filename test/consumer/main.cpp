@@ -17,6 +17,9 @@
 #ifdef WITH_OTLP
 #include <caisson/observe/otlp/exporter.hpp>
 #endif
+#ifdef WITH_GRPC
+#include <caisson/adapters/grpc/client.hpp>
+#endif
 #ifdef WITH_REDIS
 #include <caisson/adapters/redis/client.hpp>
 #endif
@@ -74,6 +77,9 @@ int main() {
 #endif
 #ifdef WITH_HTTP_CLIENT
   (void)caisson::http_worker({.url = "https://localhost"});
+#endif
+#ifdef WITH_GRPC
+  (void)caisson::grpc_worker({.target = "localhost:50051"});
 #endif
 #ifdef WITH_REDIS
   (void)caisson::redis_worker({});

@@ -16,6 +16,7 @@ from conan.tools.gnu import PkgConfigDeps
 COMPONENTS = {
     "config": "tomlplusplus/[>=3.3 <4]",
     "control": "nlohmann_json/[>=3.11 <4]",
+    "grpc": "grpc/[>=1.51 <2]",
     "http_client": "libcurl/[>=7.80 <9]",
     "metrics": "prometheus-cpp/[>=1.0.1 <2]",
     "otlp": "nlohmann_json/[>=3.11 <4]",
@@ -33,9 +34,9 @@ class CaissonConan(ConanFile):
     options = {"shared": [True, False], "fPIC": [True, False],
                **{name: [True, False] for name in COMPONENTS}}
     default_options = {"shared": False, "fPIC": True, "config": True,
-                       "control": False, "http_client": False,
-                       "metrics": False, "otlp": False, "postgres": False,
-                       "redis": False,
+                       "control": False, "grpc": False,
+                       "http_client": False, "metrics": False, "otlp": False,
+                       "postgres": False, "redis": False,
                        "libpq/*:with_openssl": True}
 
     def _sources(self):
@@ -69,7 +70,8 @@ class CaissonConan(ConanFile):
         self.requires("fmt/[>=9 <12]")
         for name, reference in COMPONENTS.items():
             if self.options.get_safe(name):
-                self.requires(reference, transitive_headers=name == "metrics")
+                self.requires(reference,
+                              transitive_headers=name in ("grpc", "metrics"))
         if self.options.redis or self.options.postgres:
             self.requires("openssl/[>=1.1.1 <4]")
 

@@ -6,13 +6,14 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS options
   FEATURES
     config CAISSON_BUILD_CONFIG
     control CAISSON_BUILD_CONTROL
+    grpc CAISSON_BUILD_GRPC
     metrics CAISSON_BUILD_METRICS
     otlp CAISSON_BUILD_OTLP
     postgres CAISSON_BUILD_POSTGRES
     redis CAISSON_BUILD_REDIS
     http-client CAISSON_BUILD_HTTP_CLIENT)
 
-# The client libraries of Redis and PostgreSQL are found by pkg-config.
+# gRPC and the client libraries of Redis and PostgreSQL are found by pkg-config.
 vcpkg_find_acquire_program(PKGCONFIG)
 
 vcpkg_cmake_configure(

@@ -10,7 +10,8 @@ function(caisson_public_headers out)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY
     CMAKE_CONFIGURE_DEPENDS ${list})
   file(STRINGS ${list} headers)
-  foreach(part IN ITEMS metrics http http_client redis postgres control otlp config)
+  foreach(part IN ITEMS metrics http http_client redis postgres asio control
+      otlp config)
     if(NOT TARGET caisson_${part})
       list(FILTER headers EXCLUDE REGEX "^caisson/([a-z]+/)?${part}/")
     endif()

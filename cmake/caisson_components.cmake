@@ -2,7 +2,7 @@
 # the build and by find_package(caisson).
 
 set(caisson_components
-  runtime actors config metrics http http_client grpc redis postgres control otlp
+  runtime actors config metrics http http_client grpc redis postgres asio control otlp
   tls)
 
 # What a component needs besides fmt and CAF, and how it is called in Debian and
@@ -19,6 +19,7 @@ set(caisson_needs_redis
   "hiredis and OpenSSL (libhiredis-dev, libssl-dev) and pkg-config")
 set(caisson_needs_postgres
   "libpq with OpenSSL (libpq-dev, libssl-dev) and pkg-config")
+set(caisson_needs_asio "Asio 1.22 (libasio-dev)")
 set(caisson_needs_control "")
 set(caisson_needs_otlp "${caisson_needs_http_client}")
 set(caisson_needs_tls "CAF's OpenSSL module (libcaf-dev) and OpenSSL (libssl-dev)")

@@ -32,7 +32,8 @@ endif()
 set(helps cmake pkg-config)
 foreach(pair IN ITEMS config=libtomlplusplus-dev metrics=prometheus-cpp-dev
     http_client=libcurl4-openssl-dev,libssl-dev grpc=libgrpc++-dev
-    redis=libhiredis-dev,libssl-dev postgres=libpq-dev,libssl-dev tls=libssl-dev)
+    redis=libhiredis-dev,libssl-dev postgres=libpq-dev,libssl-dev
+    asio=libasio-dev tls=libssl-dev)
   string(REPLACE "=" ";" pair ${pair})
   list(GET pair 0 component)
   list(GET pair 1 package)

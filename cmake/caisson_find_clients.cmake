@@ -16,9 +16,32 @@ set(caisson_client_redis "hiredis >= 0.14" "libssl >= 1.1.1"
 set(caisson_client_postgres "libpq >= 14" "libssl >= 1.1.1"
   "libcrypto >= 1.1.1")
 
+# Asio without Boost, which is only headers. Debian has no file for pkg-config.
+function(caisson_find_asio)
+  find_path(CAISSON_ASIO_INCLUDE_DIR asio/cancellation_signal.hpp)
+  mark_as_advanced(CAISSON_ASIO_INCLUDE_DIR)
+  if(NOT CAISSON_ASIO_INCLUDE_DIR OR NOT Threads_FOUND)
+    return()
+  endif()
+  file(STRINGS ${CAISSON_ASIO_INCLUDE_DIR}/asio/version.hpp version
+    REGEX "^#define ASIO_VERSION ")
+  string(REGEX MATCH "[0-9]+" version "${version}")
+  if(NOT version OR version LESS 102200)
+    return()
+  endif()
+  add_library(caisson_client::asio INTERFACE IMPORTED GLOBAL)
+  target_include_directories(caisson_client::asio INTERFACE
+    ${CAISSON_ASIO_INCLUDE_DIR})
+  target_compile_definitions(caisson_client::asio INTERFACE ASIO_STANDALONE)
+  target_link_libraries(caisson_client::asio INTERFACE Threads::Threads)
+endfunction()
+
 # Makes the imported target `caisson_client::NAME` if the library of that worker
 # is installed.
 function(caisson_find_client name)
+  if(name STREQUAL "asio" AND NOT TARGET caisson_client::asio)
+    caisson_find_asio()
+  endif()
   if(TARGET caisson_client::${name} OR NOT PKG_CONFIG_FOUND)
     return()
   endif()

@@ -78,6 +78,8 @@ caisson_pkg_config(http "A server for HTTP in front of Caisson's gates"
   NEEDS caisson HIDDEN fmt)
 caisson_pkg_config(http_client "Workers for HTTP behind Caisson's gates"
   NEEDS caisson-http HIDDEN ${caisson_client_http_client} fmt)
+caisson_pkg_config(asio "Calls through Caisson's gates and guards with Asio"
+  NEEDS caisson CFLAGS -DASIO_STANDALONE)
 set(zlib)
 if(TARGET ZLIB::ZLIB)
   set(zlib zlib)

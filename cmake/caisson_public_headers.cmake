@@ -10,7 +10,7 @@ function(caisson_public_headers out)
   set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY
     CMAKE_CONFIGURE_DEPENDS ${list})
   file(STRINGS ${list} headers)
-  foreach(part IN ITEMS metrics http http_client grpc redis postgres control otlp
+  foreach(part IN ITEMS metrics http http_client grpc redis postgres asio control otlp
       config)
     if(NOT TARGET caisson_${part})
       list(FILTER headers EXCLUDE REGEX "^caisson/([a-z]+/)?${part}/")

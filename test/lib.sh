@@ -8,7 +8,7 @@ packages=(
   libcaf-dev libfmt-dev libgtest-dev libgmock-dev librapidcheck-dev
   libbenchmark-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev
   prometheus-cpp-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev pkg-config
-  libjs-dygraphs
+  libasio-dev libjs-dygraphs
   cmake ninja-build g++ ccache python3 clang-format openssl
 )
 

@@ -32,6 +32,7 @@
 #include <caisson/gate/guard.hpp>
 #include <caisson/gate/local_gate.hpp>
 #include <caisson/gate/request.hpp>
+#include <caisson/gate/request_awaitable.hpp>
 #include <caisson/gate/result.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/gate/worker.hpp>

@@ -26,6 +26,9 @@
 #ifdef WITH_POSTGRES
 #include <caisson/adapters/postgres/client.hpp>
 #endif
+#ifdef WITH_ASIO
+#include <caisson/adapters/asio/request.hpp>
+#endif
 
 #include <chrono>
 #include <cstdint>

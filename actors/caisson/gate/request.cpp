@@ -3,6 +3,7 @@
 #include <caisson/base/entropy.hpp>
 #include <caisson/base/random.hpp>
 #include <caisson/caf/hooks.hpp>
+#include <caisson/gate/detail/factory.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -32,8 +33,9 @@ class request_address final : public portable::relay {
 public:
   using handler = std::function<void(caf::message&&)>;
 
-  request_address(caf::actor_config& cfg, handler done)
-    : portable::relay(cfg), done_(std::move(done)) {}
+  request_address(caf::actor_config& cfg, const caf::actor& gate, handler done)
+    : portable::relay(cfg), to_(caf::actor_cast<caf::weak_actor_ptr>(gate)),
+      done_(std::move(done)) {}
 
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
@@ -47,7 +49,22 @@ public:
   void keep(caf::strong_actor_ptr caller, const caf::strong_actor_ptr& gate) {
     caller_ = std::move(caller);
     gate_ = gate;
+    was_kept_ = true;
     watch(gate);
+  }
+
+  bool cancel() {
+    if (!end(true))
+      return false;
+    // Others than gates would not understand it. What is remote is one, as far
+    // as anybody here knows.
+    auto gate = caf::actor_cast<caf::actor>(
+      caf::actor_cast<caf::strong_actor_ptr>(to_));
+    if (gate && (is_local_gate(gate) || was_kept_))
+      send_on(gate, ctrl(), caf::make_message_id(),
+              caf::make_message(cancelled{number_}), nullptr);
+    close();
+    return true;
   }
 
 protected:
@@ -74,6 +91,15 @@ protected:
 private:
   // Always true: the message was taken.
   bool finish(caf::message&& content, bool timer_runs) {
+    if (auto done = end(timer_runs)) {
+      done(std::move(content));
+      close();
+    }
+    return true;
+  }
+
+  // Returns what was to be called; nothing if the request is over already.
+  handler end(bool timer_runs) {
     handler done;
     caf::strong_actor_ptr caller;
     {
@@ -81,18 +107,16 @@ private:
       done.swap(done_);
       caller.swap(caller_);
     }
-    if (!done)
-      return true;
-    if (timer_runs)
+    if (done && timer_runs)
       timer_.cancel();
     if (caller)
       unwatch(gate_);
-    done(std::move(content));
-    close();
-    return true;
+    return done;
   }
 
   const std::uint64_t number_ = next_number();
+  const caf::weak_actor_ptr to_;
+  bool was_kept_ = false;
   std::mutex mutex_;
   handler done_;
   caf::strong_actor_ptr caller_;
@@ -110,18 +134,25 @@ duration time_left(const call_options& o, time_point now) {
 
 } // namespace
 
-void request_from_thread(caf::actor_system& sys, const caf::actor& gate,
-                         duration timeout, call content,
-                         std::function<void(caf::message&&)> done) {
-  if (!gate)
-    return done(failure(errc::worker_down, false, "there is no gate"));
+bool sent_request::cancel() {
+  auto address = caf::actor_cast<caf::strong_actor_ptr>(address_);
+  return address && static_cast<request_address*>(address->get())->cancel();
+}
+
+sent_request request_from_thread(caf::actor_system& sys, const caf::actor& gate,
+                                 duration timeout, call content,
+                                 std::function<void(caf::message&&)> done) {
+  if (!gate) {
+    done(failure(errc::worker_down, false, "there is no gate"));
+    return {};
+  }
   if (timeout != unlimited) {
     auto& left = content.options.time_left;
     if (left == duration::zero() || left > timeout)
       left = timeout > duration::zero() ? timeout : no_time_left;
   }
   auto address = portable::make_relay<request_address>(sys, sys.next_actor_id(),
-                                                       std::move(done));
+                                                       gate, std::move(done));
   auto& sender = *static_cast<request_address*>(address->get());
   const auto number = sender.number();
   auto now = sys.clock().now();
@@ -134,6 +165,11 @@ void request_from_thread(caf::actor_system& sys, const caf::actor& gate,
   portable::relay::send_on(gate, address,
                            caf::message_id{number}.with_normal_priority(),
                            caf::make_message(std::move(content)), nullptr);
+  return sent_request{caf::actor_cast<caf::weak_actor_ptr>(address)};
+}
+
+caf::message cancelled_answer() {
+  return failure(errc::cancelled, true, "the request was taken back");
 }
 
 call_end failed_call(const caf::message& answer) {

@@ -18,11 +18,32 @@ namespace caisson {
 
 namespace detail {
 
+/// A request that was sent from a thread, and may have its answer already.
+class sent_request {
+public:
+  /// One that is over.
+  sent_request() = default;
+  /// By the address that gets the answer.
+  explicit sent_request(caf::weak_actor_ptr address)
+    : address_(std::move(address)) {}
+
+  /// Takes the request back: a gate cancels the call. Returns whether that was
+  /// in time: then the function for the answer is never called.
+  bool cancel();
+
+private:
+  caf::weak_actor_ptr address_;
+};
+
 /// Sends `content` to `gate`, and calls `done` once with the answer, which is a
-/// single `caf::error` if the call failed, in whatever thread it comes from.
-void request_from_thread(caf::actor_system& sys, const caf::actor& gate,
-                         duration timeout, call content,
-                         std::function<void(caf::message&&)> done);
+/// single `caf::error` if the call failed, in whatever thread it comes from:
+/// perhaps in this one, before the function returns.
+sent_request request_from_thread(caf::actor_system& sys, const caf::actor& gate,
+                                 duration timeout, call content,
+                                 std::function<void(caf::message&&)> done);
+
+/// The answer to a request that was taken back.
+[[nodiscard]] caf::message cancelled_answer();
 
 /// What a failed call's answer says, or that the answer is no `T`.
 [[nodiscard]] call_end failed_call(const caf::message& answer);

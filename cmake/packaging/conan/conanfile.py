@@ -14,6 +14,7 @@ from conan.tools.gnu import PkgConfigDeps
 
 # Those that need other packages, and what these are.
 COMPONENTS = {
+    "asio": "asio/[>=1.22 <2]",
     "config": "tomlplusplus/[>=3.3 <4]",
     "control": "nlohmann_json/[>=3.11 <4]",
     "grpc": "grpc/[>=1.51 <2]",
@@ -33,7 +34,8 @@ class CaissonConan(ConanFile):
     settings = "os", "arch", "compiler", "build_type"
     options = {"shared": [True, False], "fPIC": [True, False],
                **{name: [True, False] for name in COMPONENTS}}
-    default_options = {"shared": False, "fPIC": True, "config": True,
+    default_options = {"shared": False, "fPIC": True, "asio": False,
+                       "config": True,
                        "control": False, "grpc": False,
                        "http_client": False, "metrics": False, "otlp": False,
                        "postgres": False, "redis": False,
@@ -71,7 +73,7 @@ class CaissonConan(ConanFile):
         for name, reference in COMPONENTS.items():
             if self.options.get_safe(name):
                 self.requires(reference,
-                              transitive_headers=name in ("grpc", "metrics"))
+                              transitive_headers=name in ("asio", "grpc", "metrics"))
         if self.options.redis or self.options.postgres:
             self.requires("openssl/[>=1.1.1 <4]")
 

@@ -4,6 +4,7 @@ get_filename_component(source_path "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 
 vcpkg_check_features(OUT_FEATURE_OPTIONS options
   FEATURES
+    asio CAISSON_BUILD_ASIO
     config CAISSON_BUILD_CONFIG
     control CAISSON_BUILD_CONTROL
     grpc CAISSON_BUILD_GRPC

@@ -1,0 +1,4 @@
+// Calls that coroutines await.
+#pragma once
+
+#include <caisson/gate/request_awaitable.hpp>

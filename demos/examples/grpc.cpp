@@ -156,3 +156,18 @@ int main() {
   }
   return story.end();
 }
+
+/* It prints:
+
+tea       320 cents                          calls at the server: 1
+gold      NOT_FOUND: no gold                 calls at the server: 1
+-- the server is unavailable, twice
+tea       320 cents                          calls at the server: 3
+-- it takes a second
+tea       deadline_exceeded by deadline      calls at the server: 1
+-- it is gone
+tea       transport::not_connected           calls at the server: 0
+tea       breaker_open by breaker            calls at the server: 0
+-- it is back
+tea       320 cents                          calls at the server: 1
+*/

@@ -11,7 +11,7 @@ set(caisson_needs_runtime "")
 set(caisson_needs_actors "")
 set(caisson_needs_config "toml++ (libtomlplusplus-dev)")
 set(caisson_needs_metrics "prometheus-cpp (prometheus-cpp-dev)")
-set(caisson_needs_http "")
+set(caisson_needs_http "OpenSSL (libssl-dev)") # If it has TLS.
 set(caisson_needs_http_client
   "libcurl 7.80 with OpenSSL (libcurl4-openssl-dev, libssl-dev) and pkg-config")
 set(caisson_needs_grpc "gRPC 1.51 (libgrpc++-dev) and pkg-config")

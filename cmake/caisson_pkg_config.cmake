@@ -74,8 +74,12 @@ caisson_pkg_config(actors "Resilience policies for actors and functions in C++"
   NEEDS caisson-runtime HIDDEN fmt)
 caisson_pkg_config(config "Stacks of Caisson's policies from TOML"
   NEEDS caisson HIDDEN tomlplusplus fmt)
+set(openssl)
+if(caisson_http_has_tls)
+  set(openssl openssl)
+endif()
 caisson_pkg_config(http "A server for HTTP in front of Caisson's gates"
-  NEEDS caisson HIDDEN fmt)
+  NEEDS caisson HIDDEN ${openssl} fmt)
 caisson_pkg_config(http_client "Workers for HTTP behind Caisson's gates"
   NEEDS caisson-http HIDDEN ${caisson_client_http_client} fmt)
 caisson_pkg_config(asio "Calls through Caisson's gates and guards with Asio"

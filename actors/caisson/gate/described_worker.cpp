@@ -282,6 +282,7 @@ read_described_worker(const section& at, const worker_names& known,
     secret_reader secrets{table, at.path, found};
     for (const auto& key : kind->traits().secrets)
       secrets.resolve(key);
+    const auto has_secrets = found.empty();
     section resolved{table, at.path, at.place};
     settings_reader fields{resolved, found};
     for (auto key : {"kind", "group", "rank", "supervision"})
@@ -294,8 +295,10 @@ read_described_worker(const section& at, const worker_names& known,
     }
     report_misplaced(table, *kind, at.path, fields, found);
     fields.finish();
+    // Otherwise something else would seem to lack the secret.
     problems relations;
-    settings->check(at.path, relations);
+    if (has_secrets)
+      settings->check(at.path, relations);
     add_problems(std::move(relations), resolved, found);
     if (found.empty())
       result = std::make_shared<described_worker>(*kind, std::move(settings));

@@ -26,8 +26,8 @@ struct stated_worker {
 
 /// Takes that out of the table of a gate, and leaves the settings of
 /// supervision, over those of `base`. `path` is the gate's. Appends a problem
-/// for each key that was probably meant to be one of a gate's alone. Of a worker
-/// that is described it leaves nothing: see `read_supervision`.
+/// for each key that was probably meant to be one of a gate's alone. Of a
+/// worker that is described it leaves nothing: see `read_supervision`.
 [[nodiscard]] stated_worker take_worker(settings& gate, const settings& base,
                                         const setting_path& path,
                                         problems& found);

@@ -38,7 +38,7 @@ worker_kind::worker_kind(std::string name, source fresh,
       if (row.key == key)
         found.push_back(
           {problem_kind::relation, row.key,
-           "a file of gates says something else by this key: rename the field"});
+           "a file of gates says something else by this key: rename it"});
   for (const auto& key : traits_.secrets)
     if (!is_text_row(rows, key))
       found.push_back(

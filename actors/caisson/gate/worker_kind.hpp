@@ -80,8 +80,8 @@ public:
   ///
   /// Throws `config_error` if the name is not made of letters, digits, `_` and
   /// `-`, if there is no `make`, if `Config` has a field whose name a file uses
-  /// for something else (`kind`, `group`, `rank`, `supervision`), or if a secret
-  /// is no text of `Config`, or the supervision is not valid.
+  /// for something else (`kind`, `group`, `rank`, `supervision`), if a secret
+  /// is no text of `Config`, or if the supervision is not valid.
   template <class Config>
   [[nodiscard]] static worker_kind
   of(std::string name,

@@ -113,9 +113,9 @@ TEST_F(http_kind, changes_servers_while_requests_are_in_progress) {
   std::vector<std::future<std::string>> slow;
   for (int i = 0; i < 4; ++i)
     slow.push_back(std::async(std::launch::async, [&] {
-      caf::scoped_actor me{*sys};
+      caf::scoped_actor client{*sys};
       std::string out;
-      portable::ask_blocking(me, gate, 30s, as_call({.target = "/slow"}))
+      portable::ask_blocking(client, gate, 30s, as_call({.target = "/slow"}))
         .receive([&](const http_response& x) { out = x.body; },
                  [&](const caf::error& e) { out = to_text(e); });
       return out;
@@ -147,9 +147,9 @@ TEST_F(http_kind, loses_no_request_while_servers_change_again_and_again) {
   std::vector<std::thread> clients;
   for (int i = 0; i < 3; ++i)
     clients.emplace_back([&] {
-      caf::scoped_actor me{*sys};
+      caf::scoped_actor client{*sys};
       while (!done)
-        portable::ask_blocking(me, gate, 30s, as_call({.target = "/"}))
+        portable::ask_blocking(client, gate, 30s, as_call({.target = "/"}))
           .receive([&](const http_response&) { ++good; },
                    [&](const caf::error&) { ++failed; });
     });

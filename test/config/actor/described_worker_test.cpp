@@ -107,9 +107,9 @@ TEST_F(described_workers, are_made_by_their_kind) {
   ASSERT_TRUE(a.described);
   EXPECT_EQ(a.described->kind(), "depot");
   EXPECT_EQ(a.worker_place, "f:2:10");
-  auto made = worker_of(a, known, world);
-  EXPECT_TRUE(made.is_supervised());
-  EXPECT_EQ(made.supervision().max_restarts, 9u);
+  auto behind = worker_of(a, known, world);
+  EXPECT_TRUE(behind.is_supervised());
+  EXPECT_EQ(behind.supervision().max_restarts, 9u);
 }
 
 TEST_F(described_workers, may_be_a_table_of_their_own) {
@@ -147,9 +147,9 @@ TEST_F(described_workers, may_be_in_a_group) {
   EXPECT_EQ(a.group, "db");
   EXPECT_EQ(a.rank, 3u);
   auto group = spawn_supervision_group(world, file.groups.at("db"));
-  auto made = worker_of(a, known, world, {{"db", group}});
-  EXPECT_TRUE(made.is_grouped());
-  EXPECT_EQ(made.rank(), 3u);
+  auto behind = worker_of(a, known, world, {{"db", group}});
+  EXPECT_TRUE(behind.is_grouped());
+  EXPECT_EQ(behind.rank(), 3u);
 }
 
 TEST_F(described_workers, report_all_problems_of_their_settings) {

@@ -38,7 +38,7 @@ protected:
           if (c.url == "down" && !is_up)
             return caf::sec::cannot_connect_to_node;
           auto x = std::make_shared<scripted_worker>(world);
-          made[c.url] = x;
+          workers[c.url] = x;
           return x->handle();
         },
         s);
@@ -50,7 +50,7 @@ protected:
 
   void TearDown() override {
     gate_set_world::TearDown();
-    for (auto& [url, x] : made)
+    for (auto& [url, x] : workers)
       EXPECT_TRUE(portable::is_down(x->handle())) << url;
   }
 
@@ -60,10 +60,10 @@ protected:
            + " }\n";
   }
 
-  scripted_worker& at(const std::string& url) { return *made.at(url); }
+  scripted_worker& at(const std::string& url) { return *workers.at(url); }
 
   bool is_up = false;
-  std::map<std::string, std::shared_ptr<scripted_worker>> made;
+  std::map<std::string, std::shared_ptr<scripted_worker>> workers;
 };
 
 CAISSON_ALL_ORDERS(worker_change);

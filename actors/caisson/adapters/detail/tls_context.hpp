@@ -53,25 +53,42 @@ inline bool trust(SSL_CTX& to, const tls_settings& x, tls_problem& why) {
   return false;
 }
 
-/// Adds the certificate and the key of the client.
-inline bool identify(SSL_CTX& to, const tls_settings& x, tls_problem& why) {
+/// The files by which one side shows who it is, and the settings that name
+/// them.
+struct tls_identity {
+  const std::string& certificate;
+  const std::string& key;
+  const char* certificate_setting;
+  const char* key_setting;
+};
+
+/// Adds the certificate and its key.
+inline bool identify(SSL_CTX& to, const tls_identity& x, tls_problem& why) {
   // Otherwise OpenSSL would ask for the password at the terminal.
   SSL_CTX_set_default_passwd_cb(&to, [](char*, int, int, void*) { return -1; });
-  if (SSL_CTX_use_certificate_chain_file(&to, x.client_certificate.c_str())
-      != 1) {
-    why = {"client_certificate",
+  if (SSL_CTX_use_certificate_chain_file(&to, x.certificate.c_str()) != 1) {
+    why = {x.certificate_setting,
            "no certificate could be read from it, name a PEM file ("
              + take_tls_error() + ")"};
     return false;
   }
-  if (SSL_CTX_use_PrivateKey_file(&to, x.client_key.c_str(), SSL_FILETYPE_PEM)
-      != 1) {
-    why = {"client_key", "it must be a PEM file without a password, with the "
-                         "key of `client_certificate` ("
-                           + take_tls_error() + ")"};
+  if (SSL_CTX_use_PrivateKey_file(&to, x.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+    why = {x.key_setting, "it must be a PEM file without a password, with the "
+                          "key of `"
+                            + std::string{x.certificate_setting} + "` ("
+                            + take_tls_error() + ")"};
     return false;
   }
   return true;
+}
+
+/// Settings that both sides of a connection have: TLS 1.2 or later, and nothing
+/// that waits or surprises. Returns whether it could be done.
+inline bool set_up_tls(SSL_CTX& to) {
+  SSL_CTX_set_options(&to, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+  SSL_CTX_set_mode(&to, SSL_MODE_ENABLE_PARTIAL_WRITE
+                          | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  return SSL_CTX_set_min_proto_version(&to, TLS1_2_VERSION) == 1;
 }
 
 /// Reads the files. Returns null if something is wrong, and `why` says what.
@@ -79,20 +96,17 @@ inline tls_context make_tls_context(const tls_settings& x, tls_problem& why) {
   keep_tls_library();
   ERR_clear_error();
   tls_context result{SSL_CTX_new(TLS_client_method())};
-  if (!result
-      || SSL_CTX_set_min_proto_version(result.get(), TLS1_2_VERSION) != 1) {
+  if (!result || !set_up_tls(*result)) {
     why = {"tls", "OpenSSL cannot begin (" + take_tls_error() + ")"};
     return nullptr;
   }
-  SSL_CTX_set_options(result.get(),
-                      SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-  SSL_CTX_set_mode(result.get(), SSL_MODE_ENABLE_PARTIAL_WRITE
-                                   | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   SSL_CTX_set_verify(
     result.get(), x.verify_server ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   if (x.verify_server && !trust(*result, x, why))
     return nullptr;
-  if (!x.client_certificate.empty() && !identify(*result, x, why))
+  const tls_identity own{x.client_certificate, x.client_key,
+                         "client_certificate", "client_key"};
+  if (!x.client_certificate.empty() && !identify(*result, own, why))
     return nullptr;
   return result;
 }

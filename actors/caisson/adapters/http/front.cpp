@@ -43,11 +43,16 @@ std::int32_t whole_number(std::string_view text) {
   return err == std::errc{} && end == text.data() + text.size() ? x : 0;
 }
 
+detail::http_tls_files files_of(const http_front_config& c) {
+  return {c.certificate, c.key, c.client_ca_file};
+}
+
 detail::http_server_limits limits_of(const http_front_config& c) {
   return {.threads = c.threads,
           .max_waiting = c.max_waiting,
           .max_connections = c.max_connections,
           .max_per_peer = c.max_per_peer,
+          .handshake_timeout = c.handshake_timeout,
           .head_timeout = c.head_timeout,
           .read_timeout = c.read_timeout,
           .idle_timeout = c.idle_timeout,
@@ -79,7 +84,8 @@ struct http_front::parts {
                 [this](const http_headers& x) {
                   return asked_time(header_of(x, config.deadline_header),
                                     config.timeout);
-                }}) {}
+                }},
+             files_of(config)) {}
 
   http_response answer(const http_request& x, time_point until) {
     try {
@@ -171,12 +177,29 @@ std::uint64_t http_front::rejected() const noexcept {
   return parts_->server.rejected();
 }
 
+std::uint64_t http_front::failed_handshakes() const noexcept {
+  return parts_->server.failed_handshakes();
+}
+
+std::string http_front::tls_problem() const {
+  return parts_->server.tls_problem();
+}
+
 void describe(field_visitor& v, http_front_config& c) {
   using namespace std::chrono_literals;
   v.on({"host", "where to listen: an IP address or a name of this machine"},
        c.host);
   v.integer({"port", "where to listen; 0: any free port"}, c.port,
             {std::uint16_t{0}, std::uint16_t{65'535}});
+  v.on({"certificate",
+        "a PEM file with the certificate that clients are shown; "
+        "empty: HTTP without TLS"},
+       c.certificate);
+  v.on({"key", "a PEM file with its key"}, c.key);
+  v.on({"client_ca_file",
+        "a PEM file with the authorities of clients, which "
+        "must have a certificate then; empty: they need none"},
+       c.client_ca_file);
   v.integer({"threads", "how many requests are answered at once"}, c.threads,
             {1, 1024});
   v.integer({"max_waiting", "how many further requests wait for a thread; "
@@ -191,6 +214,8 @@ void describe(field_visitor& v, http_front_config& c) {
   v.on({"timeout", "how long a request may take, counted from when it is "
                    "complete"},
        c.timeout, {1ms, 24h});
+  v.on({"handshake_timeout", "how long the handshake of TLS may take"},
+       c.handshake_timeout, {1ms, 1h});
   v.on({"head_timeout", "how long the head of a request may take to arrive"},
        c.head_timeout, {1ms, 1h});
   v.on({"read_timeout", "how long a request may take to arrive, and a response "
@@ -225,6 +250,7 @@ void check(const http_front_config& c, const setting_path& path,
                       {"priority_header", c.priority_header},
                       {"key_header", c.key_header}},
                      path, out);
+  detail::check_http_tls(files_of(c), path, out);
 }
 
 } // namespace caisson

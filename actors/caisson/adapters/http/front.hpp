@@ -23,6 +23,20 @@ struct http_front_config {
   /// 0 to 65535; 0, the default: any free port.
   std::uint16_t port = 0;
 
+  /// The certificate that clients are shown, with those between it and its
+  /// authority, in a PEM file: the front then speaks HTTPS, by TLS 1.2 or
+  /// later. Empty, the default: HTTP without TLS. This file and the next two
+  /// are read again for new connections when they have changed; as long as they
+  /// cannot be used, what they were before is (`tls_problem`).
+  std::string certificate = {};
+
+  /// The key of `certificate`, in a PEM file without a password.
+  std::string key = {};
+
+  /// Clients must have a certificate of an authority in this PEM file, or there
+  /// is no connection. Empty, the default: they need none.
+  std::string client_ca_file = {};
+
   /// How many requests are answered at once, each by a thread: 1 to 1024,
   /// default 32.
   std::uint32_t threads = 32;
@@ -42,6 +56,9 @@ struct http_front_config {
   /// How long a request may take, counted from when it is complete: 1ms to 24h,
   /// default 10s. Clients may ask for less by `deadline_header`.
   duration timeout = std::chrono::seconds(10);
+
+  /// How long the handshake of TLS may take: 1ms to 1h, default 2s.
+  duration handshake_timeout = std::chrono::seconds(2);
 
   /// How long the head of a request may take to arrive: 1ms to 1h, default 2s.
   duration head_timeout = std::chrono::seconds(2);
@@ -111,8 +128,8 @@ using http_router = std::function<std::optional<http_route>(
 ///
 /// It has threads of its own, one for all connections and one for each request
 /// that is answered, and ends with the object: it finishes the requests in
-/// progress. It must not outlive the actor system. HTTP/1.1 without TLS;
-/// multipart and compressed requests are answered with 415.
+/// progress. It must not outlive the actor system. HTTP/1.1, with TLS if it has
+/// a `certificate`; multipart and compressed requests are answered with 415.
 class http_front {
 public:
   /// All requests go to `gate`. Throws `config_error` if `c` is not valid, and
@@ -137,6 +154,14 @@ public:
   /// How many requests were rejected for want of a thread, and connections
   /// for want of a place.
   [[nodiscard]] std::uint64_t rejected() const noexcept;
+
+  /// How many handshakes of TLS came to nothing: the client took too long or
+  /// broke off, has no certificate, or does not speak TLS at all.
+  [[nodiscard]] std::uint64_t failed_handshakes() const noexcept;
+
+  /// Why the certificates that were changed cannot be used, so that the front
+  /// goes on with the earlier ones; empty: they can be.
+  [[nodiscard]] std::string tls_problem() const;
 
 private:
   struct parts;

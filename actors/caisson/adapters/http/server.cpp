@@ -42,17 +42,6 @@ constexpr std::size_t most_lingered = 16 << 20;
 /// How long nothing is accepted when the process has no file descriptor left.
 constexpr auto pause = std::chrono::milliseconds(50);
 
-http_response plain(int status) {
-  http_response out{status, {{"content-type", "text/plain"}}, {}};
-  if (status == 503) {
-    out.headers.emplace("retry-after", "1");
-    out.body = "busy\n";
-  }
-  if (status == 504)
-    out.body = "deadline_exceeded\n";
-  return out;
-}
-
 int require_fd(int fd) {
   if (fd < 0)
     throw std::system_error{errno, std::generic_category(), "http_server"};
@@ -64,9 +53,10 @@ int require_fd(int fd) {
 // All but the threads belongs to the thread that runs the loop.
 struct http_server::parts {
   parts(const std::string& host, std::uint16_t port,
-        const http_server_limits& x, http_service s)
-    : limits(x), service(std::move(s)), entrance(listen_at(host, port)),
-      bound(port_of(entrance.get())),
+        const http_server_limits& x, http_service s,
+        const http_tls_files& files)
+    : limits(x), service(std::move(s)), tls(make_http_tls(files)),
+      entrance(listen_at(host, port)), bound(port_of(entrance.get())),
       epoll(require_fd(::epoll_create1(EPOLL_CLOEXEC))),
       bell(require_fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))),
       threads(
@@ -92,7 +82,7 @@ struct http_server::parts {
     http_answer response{http_response{500, {}, {}}};
     try {
       response = x.answer_by <= steady::now()
-                   ? http_answer{plain(504)}
+                   ? http_answer{short_answer(504)}
                    : service.serve(request_of(x.parser), x.answer_by);
     } catch (...) {
       // Whoever serves has to see to it; the client is notified in any case.
@@ -156,7 +146,8 @@ struct http_server::parts {
 
   // What is not waited for is not even notified that the client has left.
   void await(http_connection& x, std::uint32_t events) {
-    watch(x.fd.get(), events | EPOLLONESHOT, EPOLL_CTL_MOD);
+    watch(x.fd.get(), (x.awaits != 0 ? x.awaits : events) | EPOLLONESHOT,
+          EPOLL_CTL_MOD);
   }
 
   // -- connections ------------------------------------------------------------
@@ -217,7 +208,10 @@ struct http_server::parts {
   void turn_away(int socket) {
     owned_fd fd{socket};
     ++rejected;
-    auto text = bytes_of(plain(503), false, true);
+    // A handshake would take more than there is.
+    if (tls)
+      return;
+    auto text = bytes_of(short_answer(503), false, true);
     [[maybe_unused]] auto n = ::send(socket, text.data(), text.size(),
                                      MSG_NOSIGNAL);
     ::shutdown(socket, SHUT_WR);
@@ -228,10 +222,15 @@ struct http_server::parts {
 
   void add(accepted_socket s) {
     auto fd = s.fd;
+    std::unique_ptr<http_tls_session> session;
+    if (tls && !(session = tls->begin(fd, now)))
+      return turn_away(fd);
     auto& x = all.add(std::move(s),
-                      {.start_line = 8'192, .body = limits.max_body});
+                      {.start_line = 8'192, .body = limits.max_body},
+                      std::move(session));
     watch(fd, EPOLLIN | EPOLLONESHOT, EPOLL_CTL_ADD);
-    all.set_timer(x, now + limits.idle_timeout);
+    all.set_timer(x,
+                  now + (tls ? limits.handshake_timeout : limits.idle_timeout));
   }
 
   void attend_to(http_connection& x) {
@@ -245,6 +244,8 @@ struct http_server::parts {
 
   void go_on(http_connection& x) {
     switch (x.phase) {
+      case phase::greeting:
+        return greet(x);
       case phase::reading:
         return x.read() ? look_at(x) : all.remove(x);
       case phase::writing:
@@ -254,6 +255,38 @@ struct http_server::parts {
       case phase::answering:
         return;
     }
+  }
+
+  void greet(http_connection& x) {
+    switch (x.greet()) {
+      case http_tls_step::result::done:
+        all.enter(x, phase::reading);
+        all.set_timer(x, now + limits.idle_timeout);
+        return await(x, EPOLLIN);
+      case http_tls_step::result::over:
+        ++failed_handshakes;
+        return end_greeting(x);
+      case http_tls_step::result::wants_read:
+      case http_tls_step::result::wants_write:
+        return await(x, EPOLLIN);
+    }
+  }
+
+  // The client gets time to read why: an alert of TLS, or an answer to one that
+  // speaks plain HTTP.
+  void end_greeting(http_connection& x) {
+    if (x.tls->spoke_http()) {
+      x.tls.reset();
+      auto answer = short_answer(400);
+      answer.body = "this port speaks HTTPS\n";
+      x.last = true;
+      x.out = bytes_of(answer, false, true);
+      return begin_writing(x);
+    }
+    all.enter(x, phase::lingering);
+    x.end_writing();
+    x.linger_until = now + linger_time;
+    go_on_lingering(x);
   }
 
   // Something may have been read.
@@ -272,15 +305,15 @@ struct http_server::parts {
     }
     if (at == stage::body && before != stage::body) {
       all.set_timer(x, x.whole_by);
-      send_continue(x);
+      if (!send_continue(x))
+        return all.remove(x);
     }
     await(x, EPOLLIN);
   }
 
-  void send_continue(http_connection& x) {
-    constexpr std::string_view text = "HTTP/1.1 100 Continue\r\n\r\n";
-    if (x.parser.wants_continue() && x.in.empty()) [[maybe_unused]]
-      auto n = ::send(x.fd.get(), text.data(), text.size(), MSG_NOSIGNAL);
+  static bool send_continue(http_connection& x) {
+    return !x.parser.wants_continue() || !x.in.empty()
+           || x.write_at_once("HTTP/1.1 100 Continue\r\n\r\n");
   }
 
   void have_answered(http_connection& x) {
@@ -301,7 +334,7 @@ struct http_server::parts {
   void refuse(http_connection& x, int status) {
     x.last = true;
     auto to_head = x.parser.at() != stage::start && x.parser.method() == "HEAD";
-    x.out = bytes_of(plain(status), to_head, true);
+    x.out = bytes_of(short_answer(status), to_head, true);
     begin_writing(x);
   }
 
@@ -352,7 +385,7 @@ struct http_server::parts {
     x.out = {};
     x.shared = {};
     if (x.last) {
-      ::shutdown(x.fd.get(), SHUT_WR);
+      x.end_writing();
       x.linger_until = now
                        + (stopping ? duration{linger_time_at_end}
                                    : limits.read_timeout);
@@ -376,8 +409,10 @@ struct http_server::parts {
         refuse(*x, 408);
       else if (x->phase == phase::answering)
         answer_for_threads(*x);
-      else
+      else {
+        failed_handshakes += x->phase == phase::greeting ? 1 : 0;
         all.remove(*x);
+      }
     }
   }
 
@@ -387,7 +422,7 @@ struct http_server::parts {
     if (!threads.withdraw(x))
       return;
     ++answered;
-    x.out = bytes_of(plain(504), x.to_head, x.last);
+    x.out = bytes_of(short_answer(504), x.to_head, x.last);
     begin_writing(x);
   }
 
@@ -396,7 +431,7 @@ struct http_server::parts {
     entrance.reset();
     std::vector<http_connection*> idle;
     all.for_each([&](http_connection& x) {
-      if (x.phase == phase::reading)
+      if (x.phase == phase::greeting || x.phase == phase::reading)
         idle.push_back(&x);
       if (x.phase == phase::lingering) {
         x.linger_until = std::min(x.linger_until, now + linger_time_at_end);
@@ -409,12 +444,14 @@ struct http_server::parts {
 
   const http_server_limits limits;
   const http_service service;
+  const std::unique_ptr<http_tls> tls;
   owned_fd entrance;
   const std::uint16_t bound;
   owned_fd epoll;
   owned_fd bell;
   std::atomic<std::uint64_t> answered{0};
   std::atomic<std::uint64_t> rejected{0};
+  std::atomic<std::uint64_t> failed_handshakes{0};
   std::atomic<bool> stopping{false};
 
   time_point now = steady::now();
@@ -426,8 +463,10 @@ struct http_server::parts {
 };
 
 http_server::http_server(const std::string& host, std::uint16_t port,
-                         const http_server_limits& limits, http_service service)
-  : parts_(std::make_unique<parts>(host, port, limits, std::move(service))) {}
+                         const http_server_limits& limits, http_service service,
+                         const http_tls_files& files)
+  : parts_(
+    std::make_unique<parts>(host, port, limits, std::move(service), files)) {}
 
 http_server::~http_server() = default;
 
@@ -441,6 +480,14 @@ std::uint64_t http_server::answered() const noexcept {
 
 std::uint64_t http_server::rejected() const noexcept {
   return parts_->rejected;
+}
+
+std::uint64_t http_server::failed_handshakes() const noexcept {
+  return parts_->failed_handshakes;
+}
+
+std::string http_server::tls_problem() const {
+  return parts_->tls ? parts_->tls->problem() : std::string{};
 }
 
 } // namespace caisson::detail

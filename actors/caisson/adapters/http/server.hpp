@@ -2,6 +2,7 @@
 // limits for what a client may send.
 #pragma once
 
+#include <caisson/adapters/http/detail/tls.hpp>
 #include <caisson/adapters/http/messages.hpp>
 #include <caisson/base/time.hpp>
 
@@ -21,6 +22,8 @@ struct http_server_limits {
   std::size_t max_connections = 512;
   /// Of one address; of one network of 64 bits for IPv6.
   std::size_t max_per_peer = 128;
+  /// With TLS: from when a connection is accepted to the end of its handshake.
+  duration handshake_timeout = std::chrono::seconds(2);
   /// From the first byte of a request to the end of its head.
   duration head_timeout = std::chrono::seconds(2);
   /// From its first byte to its last one; also for the response.
@@ -60,9 +63,11 @@ struct http_service {
 /// that is slow takes none of those that serve.
 class http_server {
 public:
-  /// Throws `std::runtime_error` if it cannot listen there.
+  /// Speaks TLS if there are `files`. Throws `std::runtime_error` if it cannot
+  /// listen there, or use the files.
   http_server(const std::string& host, std::uint16_t port,
-              const http_server_limits& limits, http_service service);
+              const http_server_limits& limits, http_service service,
+              const http_tls_files& files = {});
 
   /// Finishes the requests in progress.
   ~http_server();
@@ -74,6 +79,10 @@ public:
   [[nodiscard]] std::uint64_t answered() const noexcept;
   /// Requests without a thread, and connections without a place.
   [[nodiscard]] std::uint64_t rejected() const noexcept;
+  /// Handshakes that came to nothing.
+  [[nodiscard]] std::uint64_t failed_handshakes() const noexcept;
+  /// See `http_tls::problem`.
+  [[nodiscard]] std::string tls_problem() const;
 
 private:
   struct parts;

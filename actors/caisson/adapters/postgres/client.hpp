@@ -113,7 +113,8 @@ postgres_worker(const postgres_client_config& c,
                 supervision_config s = patient_supervision());
 
 /// The kind "postgres" for files of gates: a `worker` with the fields of
-/// `postgres_client_config`. No report shows what `connection` and `password` say.
+/// `postgres_client_config`. No report shows what `connection` and `password`
+/// say.
 [[nodiscard]] worker_kind postgres_worker_kind();
 
 } // namespace caisson

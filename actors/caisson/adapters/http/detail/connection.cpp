@@ -5,6 +5,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +21,17 @@ namespace {
 
 /// How many connections the system holds until they are accepted.
 constexpr int backlog = 512;
+
+/// How much of an answer is encrypted at a time.
+constexpr std::size_t most_encrypted = 256 << 10;
+
+using result = http_tls_step::result;
+
+std::uint32_t awaited_by(result x) {
+  return x == result::wants_read    ? std::uint32_t{EPOLLIN}
+         : x == result::wants_write ? std::uint32_t{EPOLLOUT}
+                                    : 0;
+}
 
 struct found_deleter {
   void operator()(addrinfo* x) const { ::freeaddrinfo(x); }
@@ -106,8 +118,22 @@ accepted_socket accept_at(int fd) {
 
 // -- one connection -----------------------------------------------------------
 
+http_tls_step::result http_connection::greet() {
+  auto x = tls->handshake().what;
+  awaits = awaited_by(x);
+  return x;
+}
+
 bool http_connection::read() {
+  // As large as a record of TLS: nothing that was decrypted is left in there.
   char part[16'384];
+  // What nobody wants need not be decrypted.
+  if (tls && phase != phase::lingering) {
+    auto x = tls->read(part, sizeof part);
+    awaits = awaited_by(x.what);
+    in.append(part, x.size);
+    return x.what != result::over;
+  }
   auto n = ::recv(fd.get(), part, sizeof part, 0);
   if (n <= 0)
     return n < 0 && (errno == EAGAIN || errno == EINTR);
@@ -127,7 +153,24 @@ void http_connection::parse() {
   in.erase(0, parser.feed(in));
 }
 
+bool http_connection::write_at_once(std::string_view text) {
+  if (!tls) {
+    [[maybe_unused]] auto n = ::send(fd.get(), text.data(), text.size(),
+                                     MSG_NOSIGNAL);
+    return true;
+  }
+  // What TLS has begun to write cannot be taken back.
+  return tls->write(text.data(), text.size()).size == text.size();
+}
+
+void http_connection::end_writing() noexcept {
+  if (tls)
+    tls->close();
+  ::shutdown(fd.get(), SHUT_WR);
+}
+
 bool http_connection::write() {
+  const auto begun_at = written;
   while (!all_written()) {
     std::string_view left = out;
     auto at = written;
@@ -136,6 +179,16 @@ bool http_connection::write() {
       at -= out.size();
     }
     left.remove_prefix(at);
+    if (tls) {
+      if (written - begun_at >= most_encrypted)
+        return true;
+      auto x = tls->write(left.data(), std::min(left.size(), most_encrypted));
+      awaits = awaited_by(x.what);
+      written += x.size;
+      if (x.what != result::done)
+        return x.what != result::over;
+      continue;
+    }
     auto n = ::send(fd.get(), left.data(), left.size(), MSG_NOSIGNAL);
     if (n < 0)
       return errno == EAGAIN || errno == EINTR;

@@ -1,12 +1,14 @@
 // A connection of a server, which is never waited for.
 #pragma once
 
+#include <caisson/adapters/http/detail/tls.hpp>
 #include <caisson/adapters/http/parser.hpp>
 #include <caisson/base/time.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace caisson::detail {
@@ -44,6 +46,8 @@ struct accepted_socket {
 /// Used by one thread at a time.
 struct http_connection {
   enum class phase : std::uint8_t {
+    /// The handshake of TLS.
+    greeting,
     /// Between two requests, or within one.
     reading,
     /// A thread has it.
@@ -58,6 +62,9 @@ struct http_connection {
     : fd(x.fd), peer(std::move(x.peer)),
       parser(http_parser::kind::request, limits) {}
 
+  /// Goes on with the handshake: done, not yet, or over.
+  [[nodiscard]] http_tls_step::result greet();
+
   /// Reads what there is, at most a few KiB. Returns whether the connection
   /// goes on.
   [[nodiscard]] bool read();
@@ -68,8 +75,16 @@ struct http_connection {
   /// Takes what was read apart, as far as the request goes.
   void parse();
 
-  /// Writes what the socket takes. Returns whether the connection goes on.
+  /// Writes what the socket takes, by TLS at most a few hundred KiB, so that
+  /// others have their turn. Returns whether the connection goes on.
   [[nodiscard]] bool write();
+
+  /// Writes a few bytes that must not wait. Returns whether the connection goes
+  /// on.
+  [[nodiscard]] bool write_at_once(std::string_view text);
+
+  /// Says that nothing more is written.
+  void end_writing() noexcept;
 
   [[nodiscard]] bool all_written() const noexcept {
     return written == out.size() + (shared ? shared->size() : 0);
@@ -77,6 +92,10 @@ struct http_connection {
 
   owned_fd fd;
   const std::string peer;
+  /// Null: without TLS. Ends before the socket.
+  std::unique_ptr<http_tls_session> tls = {};
+  /// What TLS waits for, which may be the other direction; 0: nothing.
+  std::uint32_t awaits = 0;
   http_parser parser;
   /// Kept by `http_connections`, with the next ones.
   enum phase phase = phase::answering;

@@ -7,19 +7,22 @@ namespace {
 using phase = enum http_connection::phase;
 
 bool is_idle(const http_connection& x) {
-  return x.phase == phase::reading || x.phase == phase::lingering;
+  return x.phase == phase::greeting || x.phase == phase::reading
+         || x.phase == phase::lingering;
 }
 
 } // namespace
 
 http_connection& http_connections::add(accepted_socket s,
-                                       const http_limits& limits) {
+                                       const http_limits& limits,
+                                       std::unique_ptr<http_tls_session> tls) {
   auto fd = s.fd;
   auto connection = std::make_unique<http_connection>(std::move(s), limits);
   auto& x = *connection;
   all_.emplace(fd, std::move(connection));
   ++peers_[x.peer].connections;
-  enter(x, phase::reading);
+  x.tls = std::move(tls);
+  enter(x, x.tls ? phase::greeting : phase::reading);
   return x;
 }
 

@@ -19,7 +19,9 @@ namespace caisson::detail {
 /// are.
 class http_connections {
 public:
-  http_connection& add(accepted_socket x, const http_limits& limits);
+  /// `tls`: null without TLS.
+  http_connection& add(accepted_socket x, const http_limits& limits,
+                       std::unique_ptr<http_tls_session> tls);
 
   /// Closes it.
   void remove(http_connection& x);

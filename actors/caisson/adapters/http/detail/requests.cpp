@@ -125,6 +125,17 @@ http_request request_of(http_parser& x) {
   return out;
 }
 
+http_response short_answer(std::int32_t status) {
+  http_response out{status, {{"content-type", "text/plain"}}, {}};
+  if (status == 503) {
+    out.headers.emplace("retry-after", "1");
+    out.body = "busy\n";
+  }
+  if (status == 504)
+    out.body = "deadline_exceeded\n";
+  return out;
+}
+
 bool has_content(std::int32_t status) noexcept {
   return status != 204 && status != 205 && status != 304;
 }

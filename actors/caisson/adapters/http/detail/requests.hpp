@@ -17,6 +17,9 @@ namespace caisson::detail {
 /// A complete request as a message, without what concerns the connection.
 [[nodiscard]] http_request request_of(http_parser& x);
 
+/// What a server says by itself, such as that it is busy (503).
+[[nodiscard]] http_response short_answer(std::int32_t status);
+
 /// Whether a response with this status may have a body.
 [[nodiscard]] bool has_content(std::int32_t status) noexcept;
 

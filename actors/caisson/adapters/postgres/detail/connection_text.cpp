@@ -55,7 +55,8 @@ std::optional<keywords> keywords_of(const std::string& text,
   return result;
 }
 
-// Whether the text may say a password, as far as one can see without reading it.
+// Whether the text may say a password, as far as can be seen without reading
+// it.
 bool has_secret(std::string_view text) {
   return text.find("password") != std::string_view::npos
          || text.find('@') != std::string_view::npos;

@@ -1,9 +1,9 @@
 #include <caisson/adapters/redis/detail/stream.hpp>
 
 #include <caisson/adapters/detail/tls_context.hpp>
+#include <caisson/adapters/detail/tls_socket.hpp>
 
 #include <fmt/format.h>
-#include <openssl/bio.h>
 #include <openssl/x509v3.h>
 
 #include <arpa/inet.h>
@@ -25,71 +25,8 @@ using step = redis_stream::step;
 
 constexpr const char* closed_text = "the server closed the connection";
 
-// How many bytes OpenSSL reads in one attempt at most. It reads on as long as
-// something comes that is no data, and a server can send that for ever.
-constexpr std::size_t most_per_attempt = 128 << 10;
-
-struct free_ssl {
-  void operator()(SSL* x) const noexcept { SSL_free(x); }
-};
-
-// -- the socket as OpenSSL uses it --------------------------------------------
-
-struct tls_socket {
-  int fd = -1;
-  std::size_t left = 0;
-};
-
-tls_socket& socket_of(BIO* x) {
-  return *static_cast<tls_socket*>(BIO_get_data(x));
-}
-
 bool is_passing(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-}
-
-int write_to_socket(BIO* x, const char* bytes, int size) {
-  BIO_clear_retry_flags(x);
-  auto n = ::send(socket_of(x).fd, bytes, static_cast<std::size_t>(size),
-                  MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (n < 0 && is_passing(errno))
-    BIO_set_retry_write(x);
-  return static_cast<int>(n);
-}
-
-int read_from_socket(BIO* x, char* bytes, int size) {
-  BIO_clear_retry_flags(x);
-  auto& from = socket_of(x);
-  auto most = std::min(static_cast<std::size_t>(size), from.left);
-  if (most == 0) {
-    BIO_set_retry_read(x);
-    return -1;
-  }
-  auto n = ::recv(from.fd, bytes, most, MSG_DONTWAIT);
-  if (n > 0)
-    from.left -= static_cast<std::size_t>(n);
-  if (n < 0 && is_passing(errno))
-    BIO_set_retry_read(x);
-  return static_cast<int>(n);
-}
-
-long control_socket(BIO*, int what, long, void*) {
-  return what == BIO_CTRL_FLUSH ? 1 : 0;
-}
-
-// Never freed, as OpenSSL's own ones.
-const BIO_METHOD* socket_method() {
-  static const BIO_METHOD* const method = [] {
-    auto* x = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK,
-                           "caisson socket");
-    if (x) {
-      BIO_meth_set_write(x, &write_to_socket);
-      BIO_meth_set_read(x, &read_from_socket);
-      BIO_meth_set_ctrl(x, &control_socket);
-    }
-    return x;
-  }();
-  return method;
 }
 
 // -- names and errors ---------------------------------------------------------
@@ -157,14 +94,14 @@ struct redis_stream::tls {
   step attempt(F f) {
     if (!usable)
       return {.problem = closed_text};
-    socket.left = most_per_attempt;
+    socket.left = most_per_tls_attempt;
     ERR_clear_error();
     errno = 0;
     return step_of(f(ssl.get()));
   }
 
   tls_socket socket;
-  std::unique_ptr<SSL, free_ssl> ssl;
+  tls_session ssl;
   bool usable = true;
 };
 
@@ -188,13 +125,8 @@ std::string redis_stream::start_tls(const tls_settings& x,
   auto session = std::make_unique<tls>();
   session->socket.fd = fd_;
   session->ssl.reset(SSL_new(context.get()));
-  auto* bio = session->ssl && socket_method() ? BIO_new(socket_method())
-                                              : nullptr;
-  if (!bio)
+  if (!session->ssl || !use_tls_socket(*session->ssl, session->socket))
     return "OpenSSL has no memory";
-  BIO_set_data(bio, &session->socket);
-  BIO_set_init(bio, 1);
-  SSL_set_bio(session->ssl.get(), bio, bio);
   if (!expect_host(session->ssl.get(), host, x.verify_server))
     return "`host` is no name that a certificate can have (" + take_tls_error()
            + ")";

@@ -27,13 +27,16 @@
 #include <caisson/engine/supervision.hpp>
 #include <caisson/engine/supervision_config.hpp>
 #include <caisson/engine/transport_errc.hpp>
+#include <caisson/gate/attempt.hpp>
 #include <caisson/gate/deduplicator.hpp>
+#include <caisson/gate/event_loop.hpp>
 #include <caisson/gate/gate.hpp>
 #include <caisson/gate/guard.hpp>
 #include <caisson/gate/local_gate.hpp>
 #include <caisson/gate/request.hpp>
 #include <caisson/gate/request_awaitable.hpp>
 #include <caisson/gate/result.hpp>
+#include <caisson/gate/run_awaitable.hpp>
 #include <caisson/gate/supervision_group.hpp>
 #include <caisson/gate/worker.hpp>
 #include <caisson/gate/worker_kind.hpp>

@@ -2,3 +2,4 @@
 #pragma once
 
 #include <caisson/gate/request_awaitable.hpp>
+#include <caisson/gate/run_awaitable.hpp>

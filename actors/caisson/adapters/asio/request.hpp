@@ -29,7 +29,9 @@ void start_asio_request(Handler&& handler, caf::actor_system& sys,
   pending->enlist();
   auto sent = request_from_thread(
     sys, gate, timeout, std::move(content), [pending](caf::message&& x) {
-      pending->complete([&] { return result_of_answer<T>(std::move(x)); });
+      pending->complete([x = std::move(x)]() mutable {
+        return result_of_answer<T>(std::move(x));
+      });
     });
   // The request keeps the operation.
   std::weak_ptr<operation> link = pending;

@@ -5,6 +5,8 @@
 #include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
+#include <caisson/gate/detail/async_call.hpp>
+#include <caisson/gate/detail/guard_step.hpp>
 #include <caisson/gate/gate.hpp>
 
 #include <algorithm>
@@ -41,74 +43,12 @@ problems problems_of_guard(const stack& policies) {
   return out;
 }
 
-// Whether it has nothing that takes long to move or to destroy.
-bool is_plain(const attempt_result& x) {
-  return !x.thrown && x.text.empty();
-}
-
-// Of what a user's function has thrown.
-caf::message failure_of(const attempt_result& x) {
-  return caf::make_message(caf::make_error(caf::sec::runtime_error, x.text));
-}
-
 } // namespace
 
 guard_clock& guard_clock::steady() {
   static steady_guard_clock clock;
   return clock;
 }
-
-// -- callers ------------------------------------------------------------------
-
-/// A call, for as long as its thread is in here.
-struct guard_host::caller {
-  std::condition_variable changed = {};
-  /// Its place among those that wait; nothing if it does not.
-  std::optional<std::size_t> place = {};
-  /// The key of the attempt to be made next.
-  std::optional<std::uint64_t> next = {};
-  /// Whether nobody waits for the result of the one that is being made.
-  std::atomic<bool> abandoned = false;
-  /// What the last attempt meant, if it failed and was not abandoned.
-  attempt_result last = {};
-  /// Objects of the user's, to be destroyed without the mutex.
-  attempt_result discarded = {};
-  /// Whether one of its attempts may have had an effect.
-  bool executed = false;
-  std::optional<caf::message> answer = {};
-};
-
-/// What the engine's slots for answers hold.
-struct guard_host::caller_of_slot {
-  caller* who;
-};
-
-/// What happens while the engine runs: no function that it calls may come back.
-class guard_host::step {
-public:
-  explicit step(guard_host& host) : host_(host), now_(host.clock_.now()) {
-    host_.stepping_.store(std::this_thread::get_id(),
-                          std::memory_order_relaxed);
-    host_.run_timers(now_);
-  }
-  ~step() { host_.stepping_.store({}, std::memory_order_relaxed); }
-
-  step(const step&) = delete;
-  step& operator=(const step&) = delete;
-
-  /// When it began.
-  [[nodiscard]] time_point now() const noexcept { return now_; }
-
-private:
-  guard_host& host_;
-  const time_point now_;
-};
-
-/// How readers of metrics find the host, as long as it is there.
-struct guard_host::refresh_link {
-  std::mutex mutex = {};
-  guard_host* host = nullptr;
-};
 
 // -- construction -------------------------------------------------------------
 
@@ -117,6 +57,7 @@ guard_host::guard_host(caf::actor_system* sys, const stack& policies,
   : name_(policies.config().name), classify_(std::move(classify)), system_(sys),
     clock_(clock), refreshed_by_(std::make_shared<refresh_link>()),
     engine_(*this, setup(policies)) {
+  async_link_->host = this;
   if (system_) {
     refreshed_by_->host = this;
     engine_.publish_to(snapshot_hub::of(*system_)->join(
@@ -135,6 +76,10 @@ guard_host::~guard_host() {
   {
     std::lock_guard lock{refreshed_by_->mutex};
     refreshed_by_->host = nullptr;
+  }
+  {
+    std::lock_guard lock{async_link_->mutex};
+    async_link_->host = nullptr;
   }
   stop();
   lock_type lock{mutex_};
@@ -182,8 +127,12 @@ guard_host::lock_type guard_host::enter() {
   return lock_type{mutex_};
 }
 
-void guard_host::leave(caller& who) {
+void guard_host::leave(thread_caller& who) {
   CAISSON_ENSURE(timekeeper_ != &who, "who leaves still keeps the time");
+  leave();
+}
+
+void guard_host::leave() {
   --inside_;
   if (awaits_end_)
     left_.notify_all();
@@ -194,16 +143,17 @@ call_end guard_host::call(call_options* options, attempt_maker& maker) {
   return finish(lock, options, maker);
 }
 
-void guard_host::begin(caller& who, call_options* options) {
+void guard_host::begin(thread_caller& who, call_options* options) {
   step running{*this};
   reply_slot from{caller_of_slot{&who}, true, false, 0, 0};
-  auto ticket = caf::make_message(std::bit_cast<std::uint64_t>(&who));
+  auto ticket = caf::make_message(
+    std::bit_cast<std::uint64_t>(static_cast<caller*>(&who)));
   engine_.on_call(std::move(from), std::move(ticket), options, running.now());
 }
 
 call_end guard_host::finish(lock_type& lock, call_options* options,
                             attempt_maker& maker) noexcept {
-  caller own;
+  thread_caller own;
   ++inside_;
   if (stopped_)
     own.answer = caf::make_message(end_error());
@@ -219,23 +169,28 @@ call_end guard_host::finish(lock_type& lock, call_options* options,
   }
   leave(own);
   lock.unlock();
-  auto o = outcome_of(*own.answer);
+  return end_of(own);
+}
+
+// What the caller learns of the answer.
+call_end guard_host::end_of(caller& who) {
+  auto o = outcome_of(*who.answer);
   call_end out{{}, o.may_have_executed};
-  if (auto* err = portable::get_if<caf::error>(*own.answer))
+  if (auto* err = portable::get_if<caf::error>(*who.answer))
     out.error = *err;
   out.retry_after = caisson::retry_after(out.error);
   // A policy's error is not what the function threw before it.
   if (!o.ok && !o.own_error) {
-    out.thrown = std::move(own.last.thrown);
-    out.may_have_executed = own.executed;
-    if (own.last.meaning)
-      out.retry_after = std::max(own.last.meaning->retry_after,
+    out.thrown = std::move(who.last.thrown);
+    out.may_have_executed = who.executed;
+    if (who.last.meaning)
+      out.retry_after = std::max(who.last.meaning->retry_after,
                                  duration::zero());
   }
   return out;
 }
 
-void guard_host::make_attempt(lock_type& lock, caller& who,
+void guard_host::make_attempt(lock_type& lock, thread_caller& who,
                               attempt_maker& maker) {
   // It may have taken a while until this thread came to it.
   if (armed_ <= clock_.now()) {
@@ -275,7 +230,7 @@ void guard_host::make_attempt(lock_type& lock, caller& who,
 }
 
 // One of those that wait looks at the clock for all of them.
-void guard_host::wait(lock_type& lock, caller& who) {
+void guard_host::wait(lock_type& lock, thread_caller& who) {
   who.place = waiting_.size();
   waiting_.push_back(&who);
   if (!timekeeper_)
@@ -312,121 +267,6 @@ void guard_host::pass_the_clock() {
     timekeeper_->changed.notify_one();
 }
 
-// -- operation ----------------------------------------------------------------
-
-status guard_host::get_status() {
-  auto lock = enter();
-  if (stopped_)
-    return {};
-  status out;
-  {
-    step running{*this};
-    out = engine_.make_status(running.now());
-  }
-  hand_out_events(lock);
-  return out;
-}
-
-caf::error guard_host::apply(const reconfigure& x) {
-  return operate(
-    [&](time_point now) { return engine_.on_reconfigure(x, now); });
-}
-
-caf::error guard_host::apply(const command& x) {
-  return operate([&](time_point now) { return engine_.on_command(x, now); });
-}
-
-template <class F>
-caf::error guard_host::operate(F f) {
-  auto lock = enter();
-  if (stopped_)
-    return end_error();
-  caf::error out;
-  {
-    step running{*this};
-    out = f(running.now());
-  }
-  hand_out_events(lock);
-  return out;
-}
-
-// Readers ask for what has happened since the last call. If a call is in
-// progress, that publishes.
-void guard_host::refresh() {
-  lock_type lock{mutex_, std::try_to_lock};
-  if (lock && !stopped_)
-    step running{*this};
-}
-
-// When this returns, no other thread is in the old listener any more.
-void guard_host::listen_to_events(listener f) {
-  auto next = f ? std::make_shared<const listener>(std::move(f)) : nullptr;
-  std::deque<event> old_events;
-  auto lock = enter();
-  listener_.swap(next);
-  events_.swap(old_events);
-  if (handing_out_ != std::this_thread::get_id())
-    returned_.wait(lock, [&] { return !listening_; });
-  // What the old one holds may use the guard at its end.
-  lock.unlock();
-}
-
-void guard_host::drain() {
-  auto lock = enter();
-  if (!stopped_) {
-    step running{*this};
-    engine_.on_drain({}, running.now());
-  }
-  hand_out_events(lock);
-  awaits_end_ = true;
-  left_.wait(lock, [&] { return stopped_ || engine_.live() == 0; });
-}
-
-void guard_host::stop() {
-  auto lock = enter();
-  if (std::exchange(stopped_, true))
-    return;
-  {
-    step running{*this};
-    engine_.stop();
-  }
-  for (auto* x : waiting_)
-    x->changed.notify_one();
-  left_.notify_all();
-  hand_out_events(lock);
-}
-
-// The threads that cause events hand them out, one thread at a time, so that
-// they come in order, and without the mutex, so that a listener may call. None
-// does so for ever while others cause more.
-void guard_host::hand_out_events(lock_type& lock) {
-  constexpr int most_at_once = 100;
-  if (events_.empty() || handing_out_ != std::thread::id{})
-    return;
-  handing_out_ = std::this_thread::get_id();
-  for (int count = 0; !events_.empty() && count < most_at_once; ++count) {
-    auto f = listener_;
-    auto x = std::move(events_.front());
-    events_.pop_front();
-    if (!f)
-      continue;
-    listening_ = true;
-    lock.unlock();
-    try {
-      (*f)(x);
-    } catch (...) {
-      // No call is at fault for that.
-    }
-    f = nullptr;
-    lock.lock();
-    listening_ = false;
-    returned_.notify_all();
-  }
-  handing_out_ = {};
-  if (awaits_end_)
-    left_.notify_all();
-}
-
 // -- what goes out ------------------------------------------------------------
 
 // The number of an attempt is its caller: there is one at a time.
@@ -438,8 +278,7 @@ std::uint64_t guard_host::deliver(target_id to, std::uint64_t key,
   auto& who = *std::bit_cast<caller*>(*ticket);
   CAISSON_ENSURE(!who.next && !who.answer, "a call is sent twice at once");
   who.next = key;
-  if (who.place)
-    who.changed.notify_one();
+  wake(who);
   return *ticket;
 }
 
@@ -450,15 +289,26 @@ void guard_host::send_cancelled(target_id, std::uint64_t number) {
   auto& who = *std::bit_cast<caller*>(number);
   if (who.next)
     who.next.reset();
+  else if (who.async)
+    abandon_attempt(*who.async);
   else
-    who.abandoned = true;
+    static_cast<thread_caller&>(who).abandoned = true;
 }
 
 void guard_host::answer(reply_slot to, caf::message&& content) {
   auto& who = *to.as<caller_of_slot>().who;
   who.answer = std::move(content);
-  if (who.place)
-    who.changed.notify_one();
+  if (who.async)
+    finish(*who.async);
+  else
+    wake(who);
+}
+
+void guard_host::wake(caller& who) {
+  if (who.async)
+    return attend(*who.async);
+  if (auto& waiter = static_cast<thread_caller&>(who); waiter.place)
+    waiter.changed.notify_one();
 }
 
 void guard_host::wake_at(time_point at) {
@@ -466,6 +316,7 @@ void guard_host::wake_at(time_point at) {
   armed_ = at;
   if (sooner && timekeeper_ && timekeeper_->place)
     timekeeper_->changed.notify_one();
+  set_timers();
 }
 
 // Events that listeners do not keep up with are lost, which their numbers show.

@@ -4,6 +4,7 @@
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/engine.hpp>
+#include <caisson/gate/event_loop.hpp>
 #include <caisson/gate/result.hpp>
 #include <caisson/stack/stack.hpp>
 
@@ -72,9 +73,20 @@ private:
   bool takes_options_;
 };
 
-/// A host of an engine whose callers are threads: each makes the attempts of
-/// its own calls and waits in between. All functions are safe to call from any
-/// thread.
+class async_call;
+struct async_attempt_state;
+class guard_host;
+
+/// How calls that no thread waits for find their host, as long as it is there.
+struct async_link {
+  std::mutex mutex = {};
+  guard_host* host = nullptr;
+};
+
+/// A host of an engine whose callers are threads or event loops. A thread makes
+/// the attempts of its own calls and waits in between; those of an event loop
+/// are carried on by the threads in which something happens (`async_call`). All
+/// functions are safe to call from any thread.
 ///
 /// If memory is exhausted in one of them, the process ends: the engine would be
 /// left with calls whose threads have gone.
@@ -102,6 +114,9 @@ public:
   /// engine calls.
   call_end call(call_options* options, attempt_maker& maker);
 
+  /// The same of a call that no thread waits for.
+  void begin(async_call& x, call_options* options);
+
   [[nodiscard]] status get_status();
   /// Return an error if nothing was changed.
   [[nodiscard]] caf::error apply(const reconfigure& x);
@@ -113,9 +128,13 @@ public:
   void stop();
 
 private:
+  friend class async_call;
+  friend class async_attempt;
   struct caller;
+  struct thread_caller;
   struct caller_of_slot;
   class step;
+  class visit;
   struct refresh_link;
   using lock_type = std::unique_lock<std::mutex>;
 
@@ -143,18 +162,47 @@ private:
   [[nodiscard]] engine_setup setup(const stack& policies);
   [[nodiscard]] caf::error end_error() const;
   [[nodiscard]] lock_type enter();
-  void begin(caller& who, call_options* options);
+  void begin(thread_caller& who, call_options* options);
   call_end finish(lock_type& lock, call_options* options,
                   attempt_maker& maker) noexcept;
-  void leave(caller& who);
+  void wake(caller& who);
+  [[nodiscard]] static call_end end_of(caller& who);
+  void leave(thread_caller& who);
+  void leave();
   void refresh();
-  void make_attempt(lock_type& lock, caller& who, attempt_maker& maker);
-  void wait(lock_type& lock, caller& who);
+  void make_attempt(lock_type& lock, thread_caller& who, attempt_maker& maker);
+  void wait(lock_type& lock, thread_caller& who);
   void run_timers(time_point now);
   void pass_the_clock();
   template <class F>
   caf::error operate(F f);
   void hand_out_events(lock_type& lock);
+
+  // -- calls that no thread waits for -----------------------------------------
+
+  /// Keeps the time for all calls of an event loop.
+  struct loop_clock {
+    std::shared_ptr<event_loop> loop;
+    std::unique_ptr<loop_timer> timer;
+    std::size_t calls = 0;
+    /// What the timer is set to.
+    time_point set = never;
+  };
+
+  void begin(lock_type& lock, async_call& x, call_options* options) noexcept;
+  void carry_on(lock_type& lock, async_call& x) noexcept;
+  void start_next(lock_type& lock, async_call& x);
+  void end_attempt(lock_type& lock, async_call& x,
+                   std::shared_ptr<async_attempt_state>& state,
+                   attempt_result& result, bool in_loop) noexcept;
+  void cancel(lock_type& lock, async_call& x) noexcept;
+  void attend(async_call& x);
+  void abandon_attempt(async_call& x);
+  void finish(async_call& x);
+  void use_loop(const std::shared_ptr<event_loop>& x);
+  void release_loop(const event_loop* x);
+  void on_alarm(lock_type& lock, const event_loop* x) noexcept;
+  void set_timers();
 
   const std::string name_;
   const exception_classifier classify_;
@@ -168,12 +216,12 @@ private:
   engine engine_;
   /// What the attempt meant whose end the engine hears of.
   std::optional<answer_info> meaning_;
-  /// How many threads have calls here.
+  /// How many threads have calls here, or carry one on.
   std::size_t inside_ = 0;
   /// Those of them that wait.
-  std::vector<caller*> waiting_;
+  std::vector<thread_caller*> waiting_;
   /// Waits for the engine's next timer, for all of them.
-  caller* timekeeper_ = nullptr;
+  thread_caller* timekeeper_ = nullptr;
   time_point armed_ = never;
   /// Notified when a call is over while somebody waits for that.
   std::condition_variable left_;
@@ -186,6 +234,12 @@ private:
   /// Notified when it has come back from a listener.
   std::condition_variable returned_;
   bool listening_ = false;
+  const std::shared_ptr<async_link>
+    async_link_ = std::make_shared<async_link>();
+  /// Those that have calls here.
+  std::vector<loop_clock> loops_;
+  /// Calls that were answered, to be let go without the mutex.
+  std::vector<std::shared_ptr<async_call>> released_;
 };
 
 } // namespace caisson::detail

@@ -39,6 +39,14 @@ struct asio_operations {
   std::mutex mutex = {};
   bool closed = false;
   std::unordered_map<asio_operation*, std::weak_ptr<asio_operation>> all = {};
+
+  /// Posts `f` unless the context has ended.
+  template <class Executor, class F>
+  void post(const Executor& executor, F&& f) {
+    std::lock_guard lock{mutex};
+    if (!closed)
+      asio::post(executor, std::forward<F>(f));
+  }
 };
 
 /// Keeps that list for a context, and ends its operations when that ends: a
@@ -81,6 +89,11 @@ asio::execution_context& context_of(const Executor& x) {
     return asio::query(asio::system_executor{}, asio::execution::context);
 }
 
+template <class Executor>
+const std::shared_ptr<asio_operations>& operations_of(const Executor& x) {
+  return asio::use_service<asio_operation_service>(context_of(x)).operations();
+}
+
 /// An operation that completes with `Result`, on the executor of its handler,
 /// which has work until then.
 template <class Handler, class Result>
@@ -92,10 +105,7 @@ public:
 
   explicit asio_result_operation(Handler&& handler)
     : executor_(asio::get_associated_executor(handler)), work_(executor_),
-      operations_(
-        asio::use_service<asio_operation_service>(context_of(executor_))
-          .operations()),
-      handler_(std::move(handler)) {}
+      operations_(operations_of(executor_)), handler_(std::move(handler)) {}
 
   [[nodiscard]] const executor_type& executor() const { return executor_; }
 
@@ -132,8 +142,8 @@ public:
     });
   }
 
-  /// Completes the operation unless it is complete: `make` is called if it is
-  /// not. By any thread; the handler never runs within this function.
+  /// Completes the operation with what `make` returns, unless it is complete.
+  /// By any thread; nothing of the user's runs within this function.
   template <class Make>
   bool complete(Make make) {
     std::function<void()> unused;
@@ -143,7 +153,7 @@ public:
         return false;
       unused.swap(cancel_);
       // Under the mutex, as the context must not end before.
-      post(std::move(*handler_), make());
+      post(std::move(*handler_), std::move(make));
       handler_.reset();
       work_.reset();
     }
@@ -166,11 +176,13 @@ public:
   }
 
 private:
-  void post(Handler&& handler, Result&& result) {
+  template <class Make>
+  void post(Handler&& handler, Make&& make) {
     asio::post(executor_, [handler = std::move(handler),
-                           result = std::move(result)]() mutable {
+                           make = std::move(make)]() mutable {
       // Its frame may end with the handler, which owns this one.
       auto own = std::move(handler);
+      Result result = make();
       if (auto slot = asio::get_associated_cancellation_slot(own);
           slot.is_connected())
         slot.clear();

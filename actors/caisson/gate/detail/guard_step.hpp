@@ -1,0 +1,81 @@
+// Callers and steps of a guard's host, for its sources only.
+#pragma once
+
+#include <caisson/gate/detail/guard_host.hpp>
+
+#include <condition_variable>
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+namespace caisson::detail {
+
+class async_call;
+
+/// A call, as the engine knows it.
+struct guard_host::caller {
+  /// The call itself if no thread waits for it, else null.
+  async_call* const async = nullptr;
+  /// The key of the attempt to be made next.
+  std::optional<std::uint64_t> next = {};
+  /// What the last attempt meant, if it failed and was not abandoned.
+  attempt_result last = {};
+  /// Whether one of its attempts may have had an effect.
+  bool executed = false;
+  std::optional<caf::message> answer = {};
+};
+
+/// A call, for as long as its thread is in here.
+struct guard_host::thread_caller : caller {
+  std::condition_variable changed = {};
+  /// Its place among those that wait; nothing if it does not.
+  std::optional<std::size_t> place = {};
+  /// Whether nobody waits for the result of the attempt that is being made.
+  std::atomic<bool> abandoned = false;
+  /// Objects of the user's, to be destroyed without the mutex.
+  attempt_result discarded = {};
+};
+
+/// What the engine's slots for answers hold.
+struct guard_host::caller_of_slot {
+  caller* who;
+};
+
+/// What happens while the engine runs: no function that it calls may come back.
+class guard_host::step {
+public:
+  explicit step(guard_host& host) : host_(host), now_(host.clock_.now()) {
+    host_.stepping_.store(std::this_thread::get_id(),
+                          std::memory_order_relaxed);
+    host_.run_timers(now_);
+  }
+  ~step() { host_.stepping_.store({}, std::memory_order_relaxed); }
+
+  step(const step&) = delete;
+  step& operator=(const step&) = delete;
+
+  /// When it began.
+  [[nodiscard]] time_point now() const noexcept { return now_; }
+
+private:
+  guard_host& host_;
+  const time_point now_;
+};
+
+/// How readers of metrics find the host, as long as it is there.
+struct guard_host::refresh_link {
+  std::mutex mutex = {};
+  guard_host* host = nullptr;
+};
+
+/// Whether it has nothing that takes long to move or to destroy.
+inline bool is_plain(const attempt_result& x) {
+  return !x.thrown && x.text.empty();
+}
+
+/// Of what a user's function has thrown.
+inline caf::message failure_of(const attempt_result& x) {
+  return caf::make_message(caf::make_error(caf::sec::runtime_error, x.text));
+}
+
+} // namespace caisson::detail

@@ -106,3 +106,12 @@ int main() {
   }
   return story.end();
 }
+
+/* It prints:
+
+a customer: 200 a teapot
+without a certificate: no connection
+plain HTTP: 400 Bad Request
+other files, and the customer trusts the old ones: no connection
+the earlier files are back: 200 a teapot
+*/

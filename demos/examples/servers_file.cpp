@@ -143,3 +143,14 @@ int main() {
   }
   return story.end();
 }
+
+/* It prints:
+
+GET /item: the earlier server
+-- a file with two mistakes
+  line 2:63: gates.catalog.worker.max_in_progress: 0 is out of range, allowed: 1 to 10000
+  line 2:33: gates.catalog.worker.ulr: unknown key, did you mean "url"?
+-- another server, while GET /slow is in progress
+GET /item: the new server
+GET /slow: the earlier server, at last
+*/

@@ -34,7 +34,7 @@ public:
   }
 
   /// To be awaited.
-  auto sleep(duration d) {
+  auto pause(duration d) {
     struct awaiter {
       scripted_loop& loop;
       duration d;

@@ -1,4 +1,4 @@
-// What functions that guards call learn of an attempt and say of its failure.
+// An attempt at a call of a guard, and what its function says of failures.
 #pragma once
 
 #include <caisson/base/time.hpp>

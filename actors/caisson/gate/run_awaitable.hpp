@@ -2,8 +2,8 @@
 #pragma once
 
 #include <caisson/caf/messages.hpp>
+#include <caisson/gate/async_function.hpp>
 #include <caisson/gate/attempt.hpp>
-#include <caisson/gate/detail/async_function.hpp>
 #include <caisson/gate/event_loop.hpp>
 #include <caisson/gate/guard.hpp>
 #include <caisson/gate/result.hpp>

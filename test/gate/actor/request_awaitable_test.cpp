@@ -17,6 +17,15 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
+// [request]
+coroutine order(caf::actor_system& system, caf::actor shop, int& out) {
+  auto number = co_await caisson::request_awaitable<int>(
+    system, shop, 2s, caisson::wrap(4).key("table 7"));
+  if (number)
+    out = *number;
+}
+// [/request]
+
 class request_awaitable_test : public world_test {
 protected:
   using answer = std::optional<result<int>>;
@@ -38,6 +47,15 @@ TEST_P(request_awaitable_test, gets_the_answer) {
   ASSERT_TRUE(got && got->ok());
   EXPECT_EQ(**got, 8);
   EXPECT_TRUE(waiting.done());
+}
+
+TEST_P(request_awaitable_test, is_as_the_docs_show) {
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(), stack{"g"});
+  auto number = 0;
+  auto waiting = order(world, g, number);
+  world.run_until_idle();
+  EXPECT_EQ(number, 8);
 }
 
 TEST_P(request_awaitable_test, awaits_one_after_another) {

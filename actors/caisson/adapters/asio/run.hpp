@@ -4,8 +4,8 @@
 #include <caisson/adapters/asio/detail/loop.hpp>
 #include <caisson/adapters/asio/detail/operation.hpp>
 #include <caisson/caf/messages.hpp>
+#include <caisson/gate/async_function.hpp>
 #include <caisson/gate/attempt.hpp>
-#include <caisson/gate/detail/async_function.hpp>
 #include <caisson/gate/guard.hpp>
 #include <caisson/gate/result.hpp>
 

@@ -1,0 +1,148 @@
+// How calls end that no thread waits for, and how they share a guard with
+// threads.
+#include <support/async_guarded.hpp>
+
+#include <gtest/gtest.h>
+
+#include <coroutine>
+#include <string>
+#include <vector>
+
+namespace caisson::test {
+namespace {
+
+// -- cancellation and ends ----------------------------------------------------
+
+TEST(async_guard, cancels_a_call_that_nobody_awaits_any_more) {
+  async_guarded g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 9})};
+  async_guarded::answer first, second, third;
+  auto abandoned = false;
+  auto one = g.run(first, [&](const attempt& a) -> task<int> {
+    co_await g.loop->pause(3s);
+    abandoned = a.abandoned();
+    co_return 1;
+  });
+  auto two = g.run(second, g.taking(1s));
+  auto three = g.run(third, g.taking(1s));
+  g.loop->run_for(100ms);
+  two = {};
+  EXPECT_EQ(g.metric("semaphore", "waiting"), 1);
+  one = {};
+  // Its permit is free.
+  g.loop->run_for(2s);
+  EXPECT_TRUE(third && third->ok());
+  EXPECT_EQ(g.started, 1);
+  g.loop->run();
+  EXPECT_TRUE(abandoned);
+  EXPECT_FALSE(first);
+  EXPECT_FALSE(second);
+  EXPECT_EQ(g.metric("cancelled"), 2);
+}
+
+TEST(async_guard, resumes_nobody_who_was_destroyed_after_the_answer) {
+  async_guarded g{stack{"g"}};
+  async_guarded::answer got;
+  auto waiting = g.run(got, [](const attempt&) -> task<int> { co_return 1; });
+  EXPECT_EQ(g.loop->ready(), 1u);
+  waiting = {};
+  g.loop->run();
+  EXPECT_FALSE(got);
+}
+
+TEST(async_guard, answers_everybody_when_it_is_stopped) {
+  async_guarded g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 9})};
+  async_guarded::answer first, second, later;
+  auto one = g.run(first, g.taking(1s));
+  auto two = g.run(second, g.taking(1s));
+  g.calls->stop();
+  EXPECT_FALSE(first);
+  g.loop->run_ready();
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->error(), errc::cancelled);
+  EXPECT_EQ(second->error(), errc::cancelled);
+  auto three = g.run(later, g.taking(1s));
+  g.loop->run();
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->error(), errc::cancelled);
+  EXPECT_EQ(g.started, 1);
+  g.calls->drain();
+}
+
+TEST(async_guard, may_end_before_its_calls) {
+  async_guarded g{retried()};
+  std::vector<async_guarded::answer> got(2);
+  std::vector<coroutine> waiting;
+  waiting.push_back(g.run(got[0], g.taking(1s)));
+  waiting.push_back(g.run(got[1], g.failing_after(0s)));
+  g.loop->run_for(10ms);
+  g.calls.reset();
+  g.loop->run();
+  for (const auto& x : got) {
+    ASSERT_TRUE(x);
+    EXPECT_EQ(x->error(), errc::cancelled);
+  }
+  EXPECT_EQ(g.ended, 2);
+}
+
+TEST(async_guard, takes_an_attempt_that_is_destroyed_for_a_failure) {
+  async_guarded g{stack{"g"}.breaker({.threshold = 1})};
+  async_guarded::answer got;
+  // Its function never ends, as its coroutine is destroyed.
+  struct never_resumed {
+    std::coroutine_handle<>* who;
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> x) { *who = x; }
+    int await_resume() const { return 1; }
+  };
+  std::coroutine_handle<> who;
+  auto waiting = g.run(got,
+                       [&](const attempt&) { return never_resumed{&who}; });
+  who.destroy();
+  g.loop->run();
+  ASSERT_TRUE(got);
+  EXPECT_NE(got->text().find("the attempt is gone"), std::string::npos);
+  EXPECT_EQ(g.calls->get_status().layer("breaker").state, "open");
+}
+
+// -- beside threads -----------------------------------------------------------
+
+TEST(async_guard, shares_permits_with_threads) {
+  async_guarded g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 9})};
+  async_guarded::answer got, next;
+  auto holder = g.run(got, g.taking(5s));
+  EXPECT_EQ(g.calls->run([] {}, {.time_left = 1s}).error(),
+            errc::deadline_exceeded);
+  EXPECT_EQ(g.clock.passed(), 1s);
+  g.loop->run();
+  EXPECT_TRUE(got && got->ok());
+  // A thread gives its permit to a coroutine.
+  coroutine waiting;
+  EXPECT_TRUE(g.calls->run([&] {
+    waiting = g.run(next, g.taking(1s));
+    g.loop->run_for(1s);
+    EXPECT_FALSE(next);
+  }));
+  g.loop->run();
+  EXPECT_TRUE(next && next->ok());
+}
+
+TEST(async_guard, has_events_in_order) {
+  async_guarded g{stack{"g"}.breaker({.threshold = 1})};
+  std::vector<std::string> seen;
+  async_guarded::answer got, inner;
+  coroutine nested;
+  g.calls->on_event([&](const event& x) {
+    if (seen.empty())
+      nested = g.run(inner, g.taking(0s));
+    seen.push_back(std::string{name_of(x.kind)});
+  });
+  auto waiting = g.run(got, g.failing_after(0s));
+  g.loop->run();
+  ASSERT_FALSE(seen.empty());
+  EXPECT_EQ(seen[0], "state_changed");
+  ASSERT_TRUE(inner);
+  EXPECT_EQ(inner->error(), errc::breaker_open);
+}
+
+} // namespace
+} // namespace caisson::test

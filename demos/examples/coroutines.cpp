@@ -113,3 +113,14 @@ void caf_main(caf::actor_system& system, const caisson::system_config&) {
 }
 
 CAF_MAIN()
+
+/* It prints:
+
+tea costs 3
+coffee costs 6
+the server was asked 4 times
+cake: deadline_exceeded by deadline
+cake: cancelled by prices
+4 calls, 1 cancelled, 0 permits in use
+order 8
+*/

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/base/random.hpp>
+#include <caisson/caf/messages.hpp>
 #include <caisson/engine/call_record.hpp>
 #include <caisson/engine/call_table.hpp>
 #include <caisson/engine/event_hub.hpp>
@@ -10,14 +11,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace caisson::detail {
 
 /// Gives calls with a `traceparent` a span of the gate's own, each attempt one
-/// below it, and notifies subscribers when they end. Does nothing for other
-/// calls.
+/// below it, and notifies subscribers when they end. Passes on what travels with
+/// calls. Does nothing for other calls.
 class tracer {
 public:
   /// In virtual time, `seed` makes the ids of spans the same in each run; they
@@ -26,8 +26,10 @@ public:
   tracer(event_hub& events, std::optional<std::uint64_t> seed)
     : events_(events), seed_(seed) {}
 
-  /// A call arrives with this `traceparent`, which may be anything.
-  void begin(call_record& r, std::string_view traceparent);
+  /// A call arrives with this `traceparent`, which may be anything, and with
+  /// these fields.
+  void begin(call_record& r, std::string_view traceparent,
+             propagated_fields&& propagated);
 
   /// The child works for that call.
   static void inherit(call_record& child, const call_record& from);
@@ -35,8 +37,9 @@ public:
   /// An attempt begins.
   void begin_attempt(call_record& r);
 
-  /// What the receiver of the attempt gets; empty if the call has no trace.
-  [[nodiscard]] static std::string traceparent_of(const call_record& r);
+  /// What the receiver of the attempt gets; nothing if the call has no trace
+  /// and no baggage.
+  static void continue_in(call_options& out, const call_record& r);
 
   void end_attempt(time_point now, const call_record& r, const outcome& o) {
     if (r.trace && r.trace->attempt != 0)
@@ -44,7 +47,7 @@ public:
   }
 
   void end_call(time_point now, const call_record& r, const outcome& o) {
-    if (r.trace)
+    if (r.trace && r.trace->in_trace())
       emit_call(now, r, o);
   }
 

@@ -50,6 +50,10 @@ void tracer::begin_attempt(call_record& r) {
     return;
   r.trace->attempt = next_span();
   r.trace->target = r.target;
+  // The call's wait is over.
+  if (r.sends == 1 && !r.child && r.trace->above.sampled)
+    note(measured::waits, true, r, r.trace->span, r.sent_at,
+         r.sent_at - r.arrived);
 }
 
 void tracer::continue_in(call_options& out, const call_record& r) {
@@ -76,10 +80,19 @@ std::uint64_t tracer::next_span() {
   return id;
 }
 
+void tracer::note(measured what, bool ok, const call_record& r,
+                  std::uint64_t span, time_point now, duration took) {
+  const auto& above = r.trace->above;
+  examples_.note(what, ok,
+                 {above.trace_high, above.trace_low, span, now, took});
+}
+
 void tracer::emit_attempt(time_point now, const call_record& r,
                           const outcome& o) {
   if (!r.trace->above.sampled)
     return;
+  note(measured::attempts, o.ok || o.neutral, r, r.trace->attempt, now,
+       now - r.sent_at);
   auto target = r.trace->target == worker_target
                   ? std::string{"worker"}
                   : fmt::format("target {}", r.trace->target);
@@ -94,6 +107,11 @@ void tracer::emit_attempt(time_point now, const call_record& r,
 void tracer::emit_call(time_point now, const call_record& r, const outcome& o) {
   if (!r.trace->above.sampled)
     return;
+  auto span = r.trace->span;
+  note(measured::calls, o.ok || o.neutral, r, span, now, now - r.arrived);
+  // As the histogram of waits counts them.
+  if (r.sent_at == never && !o.ok && !may_have_executed(r))
+    note(measured::waits, false, r, span, now, now - r.arrived);
   events_.publish(now, {},
                   {.kind = event_kind::call_ended,
                    .to = name_of_end(o),

@@ -6,6 +6,7 @@
 #include <caisson/engine/call_record.hpp>
 #include <caisson/engine/call_table.hpp>
 #include <caisson/engine/event_hub.hpp>
+#include <caisson/engine/exemplars.hpp>
 #include <caisson/policy/outcome.hpp>
 
 #include <cstdint>
@@ -51,8 +52,15 @@ public:
       emit_call(now, r, o);
   }
 
+  /// Of the traced calls that their callers record.
+  [[nodiscard]] const exemplars& examples() const noexcept { return examples_; }
+
+  void forget_examples() noexcept { examples_.clear(); }
+
 private:
   std::uint64_t next_span();
+  void note(measured what, bool ok, const call_record& r, std::uint64_t span,
+            time_point now, duration took);
   void emit_attempt(time_point now, const call_record& r, const outcome& o);
   void emit_call(time_point now, const call_record& r, const outcome& o);
 
@@ -61,6 +69,7 @@ private:
   // Made for the first call that is traced: most gates have none, and it takes
   // kilobytes.
   std::unique_ptr<random_source> random_;
+  exemplars examples_;
 };
 
 } // namespace caisson::detail

@@ -92,7 +92,10 @@ public:
       session now{args_, out, err, parts};
       go(now);
     } catch (const CLI::ParseError& e) {
-      return app_.exit(e, out, err) == 0 ? 0 : 2;
+      // Help is no error.
+      if (e.get_exit_code() == 0)
+        return app_.exit(e, out, err);
+      throw ctl_error{fmt::format("{}\n--help says how it is used", e.what())};
     }
     return 0;
   }
@@ -109,11 +112,9 @@ private:
     std::ranges::replace(word, '-', '_');
     if (first.starts_with('-') || std::ranges::find(views, word) != views.end())
       return;
-    throw CLI::ValidationError{
-      "ctl", fmt::format("there is no command {}{} known commands: {}",
-                         detail::quoted(first),
-                         detail::hint(detail::nearest(word, known)),
-                         detail::listed(views))};
+    throw ctl_error{fmt::format(
+      "there is no command {}{} known commands: {}", detail::quoted(first),
+      detail::hint(detail::nearest(word, known)), detail::listed(views))};
   }
 
   void add_views() {

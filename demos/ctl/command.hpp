@@ -3,6 +3,7 @@
 
 #include <caisson/base/time.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,10 @@ struct ctl_parts {
   /// How wide it is.
   std::function<std::size_t()> columns = [] { return std::size_t{80}; };
   std::function<void(duration)> sleep;
+  /// Never goes back.
+  std::function<time_point()> now = [] {
+    return std::chrono::steady_clock::now();
+  };
   /// Descriptors of the terminal that `caisson top` reads keys from and draws
   /// on; -1: there is none.
   int keyboard = -1;

@@ -58,7 +58,21 @@ constexpr std::string_view gauges[] = {"accepts",
                                        "window_total",
                                        "with_canary"};
 
+// What an operator looks at first: what is there now, what goes wrong, how much
+// there is of it all.
+constexpr std::string_view important[] = {
+  "in_progress",  "in_flight",    "waiting",     "limit",    "tokens",
+  "failure_rate", "slow_rate",    "budget_left", "calls",    "failed",
+  "rejected",     "shed",         "expired",     "opened",   "retried",
+  "refused_full", "late_results", "succeeded",   "attempts", "admitted",
+  "passed",       "hits",         "misses",      "stale"};
+
 } // namespace
+
+std::size_t rank_of(std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::find(important, name)
+                                  - std::begin(important));
+}
 
 const number_unit* take_unit(std::string& name) {
   for (const auto& u : units) {

@@ -1,6 +1,7 @@
 // Numbers of gates and layers with their units.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,5 +27,8 @@ struct number_unit {
 /// Whether a number of that name is a level, that goes up and down, and no
 /// counter.
 [[nodiscard]] bool is_gauge(std::string_view name);
+
+/// The place of a number among others, the most important ones first.
+[[nodiscard]] std::size_t rank_of(std::string_view name);
 
 } // namespace caisson::ctl

@@ -44,13 +44,18 @@ void session::list() {
 }
 
 void session::show() {
+  time_point last{};
   repeat([&](const json& before) {
     auto answer = to_.get(target());
+    auto now = parts_.now();
+    auto elapsed = before.is_null() ? duration::zero() : now - last;
+    last = now;
     require_gate(answer);
     print(answer, [&] {
       require_layer(answer);
-      return args_.settings ? settings_view(answer, args_.layer)
-                            : gate_view(answer, before, parts_.columns());
+      return args_.settings
+               ? settings_view(answer, args_.layer)
+               : gate_view(answer, before, parts_.columns(), elapsed);
     });
     return answer;
   });

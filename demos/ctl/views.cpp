@@ -16,6 +16,7 @@
 #include <iterator>
 #include <sstream>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace caisson::ctl {
@@ -70,29 +71,56 @@ bool is_state(const std::string& name) {
   return name == "state" || name == "automatic_state";
 }
 
-// `calls 12 (+3)`; what is zero or not defined is left out. `state` is the name
-// of the layer's state.
-std::vector<std::string> numbers_of(const json& now, const json& before,
+/// What is shown, and what has changed since, in what time.
+struct readings {
+  const json& now;
+  const json& before;
+  duration elapsed;
+
+  [[nodiscard]] readings of(const char* key) const {
+    return {object_in(now, key), object_in(before, key), elapsed};
+  }
+};
+
+// `+3, 1.5/s`
+std::string change_text(const number_unit* u, const std::string& name,
+                        std::int64_t change, duration elapsed) {
+  auto out = with_sign(u, change);
+  if (!u && !is_gauge(name) && change > 0 && elapsed > duration::zero())
+    out += fmt::format(", {:.3g}/s",
+                       static_cast<double>(change) / to_seconds(elapsed));
+  return out;
+}
+
+// `calls 12 (+3)`; what is zero or not defined is left out, and the most
+// important comes first. `state` is the name of the layer's state.
+std::vector<std::string> numbers_of(const readings& r,
                                     const std::string& state = {}) {
-  std::vector<std::string> out;
-  for (const auto& [key, value] : now.items()) {
+  std::vector<std::pair<std::size_t, std::string>> found;
+  for (const auto& [key, value] : r.now.items()) {
     auto x = value.get<std::int64_t>();
     if (!state.empty() && is_state(key)) {
       if (auto text = state_text(key, state, x); !text.empty())
-        out.push_back(text);
+        found.emplace_back(0, text);
       continue;
     }
     auto name = key;
     const auto* u = take_unit(name);
-    auto was = before.contains(key) ? number_in(before, key.c_str()) : x;
+    auto was = r.before.contains(key) ? number_in(r.before, key.c_str()) : x;
     auto change = u && was < 0 ? 0 : x - was;
-    if ((u && x < 0) || (x == 0 && change == 0))
+    // A negative number stands for none.
+    if (x < 0 || (x == 0 && change == 0))
       continue;
     auto text = fmt::format("{} {}", name, with_unit(u, x));
     if (change != 0)
-      text += fmt::format(" ({})", with_sign(u, change));
-    out.push_back(detail::printable(text));
+      text += fmt::format(" ({})", change_text(u, name, change, r.elapsed));
+    found.emplace_back(rank_of(name), detail::printable(text));
   }
+  std::ranges::stable_sort(found, {},
+                           &std::pair<std::size_t, std::string>::first);
+  std::vector<std::string> out;
+  for (auto& x : found)
+    out.push_back(std::move(x.second));
   return out;
 }
 
@@ -116,9 +144,8 @@ const json& layer_named(const json& gate, const std::string& name) {
   return empty;
 }
 
-std::string layers_view(const json& gate, const json& before,
-                        std::size_t columns) {
-  const auto& layers = list_in(gate, "layers");
+std::string layers_view(const readings& r, std::size_t columns) {
+  const auto& layers = list_in(r.now, "layers");
   if (layers.empty())
     return "no layers\n";
   constexpr const char* heads[] = {"name", "kind", "mode", "state"};
@@ -139,9 +166,9 @@ std::string layers_view(const json& gate, const json& before,
   for (const auto& x : layers) {
     auto name = text_in(x, "name");
     auto lines = lines_of(
-      numbers_of(object_in(x, "metrics"),
-                 object_in(layer_named(before, name), "metrics"),
-                 text_in(x, "state")),
+      numbers_of(
+        readings{x, layer_named(r.before, name), r.elapsed}.of("metrics"),
+        text_in(x, "state")),
       width);
     lines.resize(std::max<std::size_t>(1, lines.size()));
     table.row({name, text_in(x, "kind"), text_in(x, "mode"),
@@ -239,17 +266,16 @@ std::string list_view(const json& answer) {
 }
 
 std::string gate_view(const json& answer, const json& before,
-                      std::size_t columns) {
+                      std::size_t columns, duration elapsed) {
+  const readings r{answer, before, elapsed};
   auto out = detail::printable(
                fmt::format("{}: {}, worker {}", text_in(answer, "name"),
                            text_in(answer, "state"), text_in(answer, "worker")))
              + '\n';
-  for (const auto& line : lines_of(
-         numbers_of(object_in(answer, "metrics"), object_in(before, "metrics")),
-         columns))
+  for (const auto& line : lines_of(numbers_of(r.of("metrics")), columns))
     out += line + '\n';
-  return out + '\n' + layers_view(answer, before, columns)
-         + durations_view(answer) + tallies_view(answer);
+  return out + '\n' + layers_view(r, columns) + durations_view(answer)
+         + tallies_view(answer);
 }
 
 std::string states_view(const json& answer, const std::string& layer) {

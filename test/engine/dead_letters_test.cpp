@@ -67,6 +67,8 @@ TEST_F(dead_letters, say_what_the_call_was) {
   o.key = "k";
   o.idempotency_key = "once";
   o.traceparent = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
+  o.propagated.set_tracestate("rojo=1");
+  o.propagated.set_baggage("user=7");
   o.path = {7, 8};
   o.user_priority = 9;
   o.stands_for = 10;
@@ -87,6 +89,8 @@ TEST_F(dead_letters, say_what_the_call_was) {
   EXPECT_EQ(x.options.key, "k");
   EXPECT_EQ(x.options.idempotency_key, "once");
   EXPECT_EQ(x.options.traceparent, o.traceparent);
+  EXPECT_EQ(x.options.propagated.tracestate(), "rojo=1");
+  EXPECT_EQ(x.options.propagated.baggage(), "user=7");
   // It can be sent again, from the start.
   EXPECT_EQ(x.options.time_left, 0s);
   EXPECT_EQ(x.options.deadline_ns, 0);

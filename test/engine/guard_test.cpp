@@ -275,6 +275,27 @@ TEST(guard, takes_the_options_of_a_call) {
             errc::deadline_exceeded);
 }
 
+TEST(guard, passes_on_the_state_of_a_trace_and_baggage) {
+  guarded g{stack{"g"}};
+  call_options o{
+    .traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"};
+  o.propagated.set_tracestate("rojo=1");
+  o.propagated.set_baggage("user=7");
+  auto r = g.calls.run(
+    [](const attempt& a) {
+      EXPECT_EQ(a.tracestate(), "rojo=1");
+      EXPECT_EQ(a.baggage(), "user=7");
+      return 1;
+    },
+    o);
+  EXPECT_TRUE(r) << r.text();
+  r = g.calls.run([](const attempt& a) {
+    EXPECT_EQ(a.tracestate() + a.baggage(), "");
+    return 1;
+  });
+  EXPECT_TRUE(r) << r.text();
+}
+
 TEST(guard, lets_the_thread_wait_for_a_token) {
   guarded g{
     stack{"g"}.limiter({.rate = 1, .per = 1s, .burst = 1, .max_wait = 10s})};

@@ -135,7 +135,7 @@ TEST(spread_of, finds_the_middle) {
 // -- the terminal -------------------------------------------------------------
 
 std::string terminal(const report& r, std::size_t width = any_width) {
-  return written(write_text, r, false, width);
+  return written(write_text, r, false, width, false);
 }
 
 // Characters, not bytes.
@@ -237,6 +237,27 @@ TEST(wrapping, breaks_at_blanks) {
   EXPECT_EQ(wrapped("abc def gh", 7), (lines{"abc def", "gh"}));
   EXPECT_EQ(wrapped("abcdefgh ij k", 3), (lines{"abcdefgh", "ij", "k"}));
   EXPECT_EQ(wrapped("abcdefgh", 3), lines{"abcdefgh"});
+}
+
+TEST(wrapping, keeps_the_indentation_of_a_line) {
+  auto text = [](const char* line, std::size_t width) {
+    return written(write_wrapped, line, width);
+  };
+  EXPECT_EQ(text("abc def gh", 7), "abc def\n  gh\n");
+  EXPECT_EQ(text("   abc def gh", 10), "   abc def\n     gh\n");
+  EXPECT_EQ(text("   abc def gh", any_width), "   abc def gh\n");
+  EXPECT_EQ(text("   abcdef gh", 2), "   abcdef\n     gh\n");
+  EXPECT_EQ(text("   ", 2), "   \n");
+}
+
+TEST(report_text, is_brief_if_that_is_wanted) {
+  auto r = small_report();
+  auto all = written(write_text, r, false, any_width, false);
+  auto brief = written(write_text, r, false, any_width, true);
+  EXPECT_TRUE(all.starts_with(brief)) << brief;
+  EXPECT_EQ(brief.find("digest"), brief.npos);
+  EXPECT_EQ(brief.find("Little"), brief.npos);
+  EXPECT_NE(brief.find("naive: no policies"), brief.npos);
 }
 
 TEST(report_text, has_no_timeline_for_a_short_run) {

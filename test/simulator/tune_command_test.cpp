@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,32 @@ TEST_F(tune_test, reports_what_is_best_and_how_sure_that_is) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   EXPECT_EQ(text.find("end of its range"), std::string::npos);
   EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(tune_test, keeps_within_the_width_of_the_terminal) {
+  good_ = [](const arm_config& arm, std::uint64_t seed) {
+    return 900 + 10 * arm.services[0].workers + seed % 3;
+  };
+  parts_.out_columns = [] { return std::size_t{80}; };
+  ASSERT_EQ(run(joined(web_workers, {"--need", "success>=95%", "--best",
+                                     "min:service.web.workers"})),
+            0)
+    << err_.str();
+  auto text = out_.str();
+  // What is to be copied stays whole.
+  auto sentences = std::istringstream{text.substr(0, text.find("to try them"))};
+  std::size_t lines = 0;
+  for (std::string line; std::getline(sentences, line); ++lines)
+    EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_GT(lines, 10u);
+  // Intervals stand below the values.
+  auto at = text.find("\nsuccess");
+  ASSERT_NE(at, text.npos) << text;
+  auto row = text.substr(at + 1, text.find('\n', at + 1) - at - 1);
+  EXPECT_EQ(row.find(" to "), row.npos) << row;
+  EXPECT_EQ(text.substr(at + row.size() + 2).find_first_not_of(' '),
+            text.substr(at + row.size() + 2).find('('))
+    << text;
 }
 
 TEST_F(tune_test, says_that_a_range_may_be_too_short) {

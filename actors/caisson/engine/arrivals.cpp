@@ -109,8 +109,8 @@ bool arrivals::set_options(call_record& r, call_options& o) {
     r.key = std::move(o.key);
   if (!o.idempotency_key.empty())
     r.idempotency_key = std::move(o.idempotency_key);
-  if (!o.traceparent.empty())
-    core_.traces.begin(r, o.traceparent);
+  if (!o.traceparent.empty() || !o.propagated.empty())
+    core_.traces.begin(r, o.traceparent, std::move(o.propagated));
   if (o.deadline_ns == 0 && o.time_left == duration::zero())
     return true;
   auto deadline = never;

@@ -75,7 +75,7 @@ call_options attempts::options_of(const call_record& r,
   o.idempotent = r.idempotent;
   o.key = r.key;
   o.idempotency_key = r.idempotency_key;
-  o.traceparent = tracer::traceparent_of(r);
+  tracer::continue_in(o, r);
   o.path.reserve(r.path.size() + 1);
   o.path = r.path;
   o.path.push_back(core_.path_key);

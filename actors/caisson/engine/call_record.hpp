@@ -7,6 +7,7 @@
 #include <caisson/caf/caf.hpp>
 #include <caisson/engine/engine_host.hpp>
 #include <caisson/policy/policy.hpp>
+#include <caisson/policy/propagated_fields.hpp>
 #include <caisson/policy/trace_context.hpp>
 
 #include <algorithm>
@@ -84,9 +85,11 @@ struct child_state {
   bool has_own_key = false;
 };
 
-/// Where a call belongs in its trace.
+/// Where a call belongs in its trace, and what travels with it. A call that has
+/// neither has none.
 struct call_trace {
-  /// As the caller said: `above.span` is the span above the gate's own.
+  /// As the caller said: `above.span` is the span above the gate's own. Without
+  /// one the call is in no trace.
   trace_context above;
   /// The gate's own span for the call.
   std::uint64_t span = 0;
@@ -94,6 +97,10 @@ struct call_trace {
   std::uint64_t attempt = 0;
   /// What that was sent to.
   target_id target = worker_target;
+  /// Goes with each attempt.
+  propagated_fields propagated = {};
+
+  [[nodiscard]] bool in_trace() const noexcept { return above.span != 0; }
 };
 
 /// What an engine notes on a call, without what owns memory.
@@ -171,7 +178,7 @@ struct call_record : call_info, call_notes, link<by_target>, link<by_caller> {
   std::vector<call_id> children;
   /// If it is a child itself.
   std::unique_ptr<child_state> child;
-  /// If its caller traces it; a child has that of the call it serves.
+  /// If its caller traces it, or sends baggage along; a child has that of the call it serves.
   std::unique_ptr<call_trace> trace;
 
   // Of its place, whatever call it has:

@@ -33,8 +33,11 @@ void send_dead_letter(engine_core& core, call_record& r,
   x.options.idempotent = r.idempotent;
   x.options.key = r.key;
   x.options.idempotency_key = r.idempotency_key;
-  if (r.trace)
-    x.options.traceparent = r.trace->above.traceparent();
+  if (r.trace) {
+    if (r.trace->in_trace())
+      x.options.traceparent = r.trace->above.traceparent();
+    x.options.propagated = r.trace->propagated;
+  }
   x.answer = answer;
   x.answered = r.from.expects_reply();
   x.attempts = attempts_of(core, r);

@@ -41,13 +41,15 @@ event event_hub::make(time_point now, const std::string& layer,
 
 void event_hub::add_trace(const event_info& x, event& out) const {
   auto* r = calls_.find(x.call);
-  if (!r || !r->trace)
+  if (!r || !r->trace || !r->trace->in_trace())
     return;
   const auto& t = *r->trace;
   auto of_attempt = x.kind == event_kind::attempt_ended;
   out.trace_id = t.above.trace_id();
   out.span_id = span_text(of_attempt ? t.attempt : t.span);
   out.parent_span_id = span_text(of_attempt ? t.span : t.above.span);
+  if (of_attempt || x.kind == event_kind::call_ended)
+    out.tracestate = t.propagated.tracestate();
 }
 
 } // namespace caisson::detail

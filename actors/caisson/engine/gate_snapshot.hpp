@@ -53,6 +53,17 @@ struct layer_snapshot {
   std::vector<key_snapshot> keys = {};
 };
 
+/// A call of a distributed trace that is recorded, as an example of what one
+/// bucket counts.
+struct duration_exemplar {
+  std::uint64_t trace_high = 0; ///< The upper 64 bits of the trace's id.
+  std::uint64_t trace_low = 0;  ///< The lower ones.
+  /// The gate's span for the call, or the attempt's; not 0.
+  std::uint64_t span = 0;
+  time_point at = {};               ///< When it ended, on the gate's clock.
+  duration took = duration::zero(); ///< What was measured.
+};
+
 /// How long something took; as `duration_summary`, with the whole histogram.
 struct duration_snapshot {
   /// What was measured.
@@ -62,6 +73,9 @@ struct duration_snapshot {
   /// The number of measurements by how long they took, since the gate started
   /// or was reset.
   wide_histogram counts = {};
+  /// Of the buckets that metrics have, the last example of each; by how long it
+  /// took, and none where no such call was.
+  std::vector<duration_exemplar> exemplars = {};
 };
 
 /// The state of a gate at one instant.

@@ -220,6 +220,7 @@ caf::error operations::apply(const command& x) {
   if (x.what == operator_command::reset) {
     core_.totals = {};
     core_.times.clear();
+    core_.traces.forget_examples();
     core_.needs.clear();
     core_.layers.callbacks_failed = 0;
     workers_.reset();

@@ -84,7 +84,8 @@ void publisher::publish() {
       s->layers.push_back(snapshot_of(core_.layers[k], keys));
   core_.times.for_each(
     [&](measured what, bool ok, const wide_histogram& counts) {
-      s->durations.push_back({what, ok, counts});
+      s->durations.push_back(
+        {what, ok, counts, core_.traces.examples().list(what, ok)});
     });
   s->tallies = core_.needs.list();
   slot_->publish(std::move(s));

@@ -59,6 +59,14 @@ public:
   [[nodiscard]] const std::string& traceparent() const noexcept {
     return options_.traceparent;
   }
+  /// For the headers of a request; empty if the call has none.
+  [[nodiscard]] const std::string& tracestate() const noexcept {
+    return options_.propagated.tracestate();
+  }
+  /// For the headers of a request; empty if the call has none.
+  [[nodiscard]] const std::string& baggage() const noexcept {
+    return options_.propagated.baggage();
+  }
 
 private:
   const call_options& options_;

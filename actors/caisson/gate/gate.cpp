@@ -1,5 +1,6 @@
 #include <caisson/gate/gate.hpp>
 
+#include <caisson/caf/error.hpp>
 #include <caisson/gate/detail/gate_actor.hpp>
 
 namespace caisson {
@@ -25,6 +26,7 @@ void require_valid(const worker& behind, const stack& policies) {
 control_handle spawn_gate(caf::actor_system& sys, worker behind,
                           stack policies) {
   require_valid(behind, policies);
+  detail::warn_if_not_registered(sys);
   return control_handle{caf::actor_cast<caf::actor>(
     sys.spawn<detail::gate_actor>(std::move(behind), std::move(policies)))};
 }

@@ -80,6 +80,17 @@ public:
     options().traceparent = std::move(x);
     return std::move(*this);
   }
+  /// What tracing systems know of that trace; an invalid one has no effect.
+  local_request&& tracestate(std::string_view x) && {
+    options().propagated.set_tracestate(x);
+    return std::move(*this);
+  }
+  /// What the caller says of the call for all that it goes to; invalid members
+  /// are left out.
+  local_request&& baggage(std::string_view x) && {
+    options().propagated.set_baggage(x);
+    return std::move(*this);
+  }
 
   // -- sending ----------------------------------------------------------------
 

@@ -170,6 +170,9 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
                 "nothing is held then and that counts add up");
   run->add_flag("--quiet", args.quiet,
                 "Print only verdicts and expectations that failed");
+  run->add_flag("--brief", args.brief,
+                "Omit what is of use to check the simulator: digests,\n"
+                "Little's law and speed");
   run->add_flag("--no-progress", args.no_progress, "Draw no progress bar");
   run->add_flag("--no-speed", args.no_speed,
                 "Omit what differs from run to run, such as timing");

@@ -113,18 +113,19 @@ private:
 
 class explore_output {
 public:
-  explore_output(const std::string& path, std::ostream& out)
-    : out_(out), takes_stdout_(path == "-") {
+  explore_output(const std::string& path, std::ostream& out, std::size_t width)
+    : out_(out), width_(width), takes_stdout_(path == "-") {
     if (!path.empty())
       json_.emplace(path, out);
   }
 
   template <class Found>
   void write(const explore_plan& p, const Found& found,
-             void (*text)(std::ostream&, const explore_plan&, const Found&),
+             void (*text)(std::ostream&, const explore_plan&, const Found&,
+                          std::size_t),
              void (*json)(std::ostream&, const explore_plan&, const Found&)) {
     if (!takes_stdout_)
-      text(out_, p, found);
+      text(out_, p, found, width_);
     if (!json_)
       return;
     ends_at_once now{json_->is_direct()};
@@ -134,6 +135,7 @@ public:
 
 private:
   std::ostream& out_;
+  std::size_t width_;
   bool takes_stdout_;
   std::optional<output_file> json_;
 };
@@ -173,7 +175,7 @@ status explore_command(const explore_arguments& args, std::ostream& out,
   if (parts.catch_signals)
     watch.emplace();
   auto plan = explore_plan_of(args, parts);
-  explore_output files{args.json, out};
+  explore_output files{args.json, out, parts.out_columns()};
   auto jobs = args.jobs.value_or(parts.jobs);
   progress_bar bar{err, parts.terminal && !args.no_progress, parts.columns};
   auto result = args.map ? draw_map(plan, files, jobs, bar, parts)

@@ -141,11 +141,11 @@ void print(const report& r, const run_arguments& args, std::ostream& out,
   if (args.quiet)
     write_verdicts(out, r);
   else
-    write_text(out, r, args.ascii, width);
+    write_text(out, r, args.ascii, width, args.brief);
   if (!r.failures.empty() && !args.quiet)
     out << '\n';
   write_failures(out, r);
-  if (!args.quiet && !args.no_speed)
+  if (!args.quiet && !args.brief && !args.no_speed)
     write_speed(out, r, peak_memory());
 }
 

@@ -37,6 +37,7 @@ struct run_arguments {
   std::optional<duration> trace_to;
   bool verify = false;
   bool quiet = false;
+  bool brief = false;
   bool no_progress = false;
   bool no_speed = false;
   bool ascii = false;

@@ -80,7 +80,7 @@ status tune_command(const tune_arguments& args, std::ostream& out,
   auto x = find_best(plan, runner, args.jobs.value_or(parts.jobs), parts);
   write_runs(err, runner, x, state);
   if (!files.takes_stdout() && !args.quiet)
-    write_tune_text(out, x);
+    write_tune_text(out, x, parts.out_columns());
   for (const auto& text : x.result.failures)
     err << "failed: " << detail::printable(text) << '\n';
   files.write([&](auto& to) { write_tune_json(to, x); },

@@ -66,37 +66,37 @@ std::vector<violation> broken_rules(const arm_config& arm, const arm_result& r,
 }
 
 void write_exploration(std::ostream& out, const explore_plan& p,
-                       const exploration& x) {
+                       const exploration& x, std::size_t width) {
+  auto line = [&](const std::string& text) { write_wrapped(out, text, width); };
   if (!p.title.empty())
-    out << detail::printable(p.title) << '\n';
-  out << fmt::format("{}: {}, {} with random faults from seed {} on, {} at "
-                     "most in each\n",
-                     detail::printable(p.file), number_of(p.arms.size(), "arm"),
-                     number_of(p.runs, "run"), p.seed,
-                     number_of(p.bounds.most, "fault"));
+    line(detail::printable(p.title));
+  line(fmt::format("{}: {}, {} with random faults from seed {} on, {} at most "
+                   "in each",
+                   detail::printable(p.file), number_of(p.arms.size(), "arm"),
+                   number_of(p.runs, "run"), p.seed,
+                   number_of(p.bounds.most, "fault")));
   std::size_t number = 0;
   for (const auto& f : x.findings) {
-    out << fmt::format("\n{}. arm {}, seed {}: {}\n", ++number,
-                       p.arms[f.arm].name, f.seed,
-                       detail::printable(f.broken.text));
-    out << fmt::format(
-      "   {}\n", added_faults_sentence(f.shrunk.least, p.arms[f.arm].faults));
+    out << '\n';
+    line(fmt::format("{}. arm {}, seed {}: {}", ++number, p.arms[f.arm].name,
+                     f.seed, detail::printable(f.broken.text)));
+    line("   " + added_faults_sentence(f.shrunk.least, p.arms[f.arm].faults));
     for (const auto& also : f.also)
-      out << fmt::format("   also: {}\n", detail::printable(also.text));
+      line("   also: " + detail::printable(also.text));
     for (const auto& text : remarks(f))
-      out << fmt::format("   {}\n", text);
-    out << fmt::format("   in {}, made smaller in {}\n",
-                       number_of(f.times, "run"),
-                       number_of(f.shrunk.runs, "run"));
+      line("   " + text);
+    line(fmt::format("   in {}, made smaller in {}", number_of(f.times, "run"),
+                     number_of(f.shrunk.runs, "run")));
     out << fmt::format("   {}\n", detail::printable(replay_text(f)));
   }
+  out << '\n';
   if (x.findings.empty())
-    out << fmt::format("\nnothing found in {}: {}\n",
-                       number_of(x.played, "run"), what_held(p));
+    line(fmt::format("nothing found in {}: {}", number_of(x.played, "run"),
+                     what_held(p)));
   else
-    out << fmt::format("\n{} in {}, {} of which broke a rule\n",
-                       number_of(x.findings.size(), "finding"),
-                       number_of(x.played, "run"), grouped(x.broken));
+    line(fmt::format("{} in {}, {} of which broke a rule",
+                     number_of(x.findings.size(), "finding"),
+                     number_of(x.played, "run"), grouped(x.broken)));
 }
 
 std::string found_file(const explore_plan& p, const finding& f) {

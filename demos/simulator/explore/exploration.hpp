@@ -3,6 +3,7 @@
 
 #include <simulator/explore/fault_menu.hpp>
 #include <simulator/explore/shrinker.hpp>
+#include <simulator/report/wrapping.hpp>
 #include <simulator/scenario/scenario.hpp>
 #include <simulator/world/result.hpp>
 
@@ -82,9 +83,10 @@ inline constexpr std::string_view recovery_rule = "recovery";
 [[nodiscard]] std::vector<violation>
 broken_rules(const arm_config& arm, const arm_result& r, bool recovery);
 
-/// What was found, in a few lines each.
+/// What was found, in a few lines each. Sentences are broken at `width`; what is
+/// to be copied is not.
 void write_exploration(std::ostream& out, const explore_plan& p,
-                       const exploration& x);
+                       const exploration& x, std::size_t width = any_width);
 
 /// The scenario of a finding with a comment that says what it is.
 [[nodiscard]] std::string found_file(const explore_plan& p, const finding& f);

@@ -47,7 +47,8 @@ std::string size_text(const fault_config& f) {
   }
 }
 
-void write_arm(std::ostream& out, const survival_map& m, std::size_t arm) {
+void write_arm(std::ostream& out, const survival_map& m, std::size_t arm,
+               std::size_t width) {
   using align = text_table::align;
   std::vector<fault_kind> kinds;
   std::vector<std::string> places;
@@ -76,19 +77,22 @@ void write_arm(std::ostream& out, const survival_map& m, std::size_t arm) {
       row.push_back(cells[{place, kind}]);
     table.row(std::move(row));
   }
-  table.write(out);
+  table.write(out, width);
   if (!sizes.empty())
-    out << '(' << sizes << ")\n";
+    write_wrapped(out, '(' + sizes + ')', width);
 }
 
 } // namespace
 
 void write_survival(std::ostream& out, const explore_plan& p,
-                    const survival_map& m) {
+                    const survival_map& m, std::size_t width) {
   if (!p.title.empty())
-    out << detail::printable(p.title) << '\n';
-  out << fmt::format("{}: the longest fault after which it recovers, seed {}\n",
-                     detail::printable(p.file), p.seed);
+    write_wrapped(out, detail::printable(p.title), width);
+  write_wrapped(out,
+                fmt::format("{}: the longest fault after which it recovers, "
+                            "seed {}",
+                            detail::printable(p.file), p.seed),
+                width);
   for (std::size_t i = 0; i < p.arms.size(); ++i) {
     out << fmt::format("\narm {}", p.arms[i].name);
     if (!m.well[i]) {
@@ -97,7 +101,7 @@ void write_survival(std::ostream& out, const explore_plan& p,
       continue;
     }
     out << '\n';
-    write_arm(out, m, i);
+    write_arm(out, m, i, width);
   }
   out << "\n+: there was no time for a longer one; -: not even the shortest\n";
 }

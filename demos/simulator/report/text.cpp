@@ -259,7 +259,7 @@ std::string verdict_text(const arm_result& r) {
 }
 
 void write_text(std::ostream& out, const report& r, bool ascii,
-                std::size_t width) {
+                std::size_t width, bool brief) {
   write_head(out, r, width);
   out << '\n';
   if (r.seeds > 1) {
@@ -275,6 +275,8 @@ void write_text(std::ostream& out, const report& r, bool ascii,
   }
   write_titles(out, r, width);
   write_warnings(out, r, width);
+  if (brief)
+    return;
   out << '\n';
   write_checks(out, r);
   out << '\n';

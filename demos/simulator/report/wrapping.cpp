@@ -23,8 +23,12 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
 
 void write_wrapped(std::ostream& out, std::string_view text,
                    std::size_t width) {
-  constexpr std::size_t indent = 2;
-  auto lines = wrapped(text, width);
+  // A break among the first blanks would be an empty line.
+  const auto first = std::min(text.find_first_not_of(' '), text.size());
+  const auto indent = first + 2;
+  out << std::string(first, ' ');
+  text.remove_prefix(first);
+  auto lines = wrapped(text, width > first ? width - first : width);
   out << lines.front() << '\n';
   if (lines.size() == 1)
     return;

@@ -17,7 +17,8 @@ inline constexpr std::size_t any_width = 0;
 [[nodiscard]] std::vector<std::string> wrapped(std::string_view text,
                                                std::size_t width);
 
-/// Writes the text with a line break; further lines begin with two blanks.
+/// Writes the text with a line break; further lines begin with two blanks more
+/// than the first one.
 void write_wrapped(std::ostream& out, std::string_view text, std::size_t width);
 
 } // namespace caisson::sim

@@ -41,25 +41,29 @@ std::string tried_text(const tune_outcome& x) {
                      grouped(x.result.found.spent));
 }
 
-void write_tune_head(std::ostream& out, const tune_outcome& x) {
+void write_tune_head(std::ostream& out, const tune_outcome& x,
+                     std::size_t width) {
   const auto& p = x.plan;
   if (!p.title.empty())
-    out << detail::printable(p.title) << '\n';
-  out << fmt::format("{}: arm {}, {}, {}\n", detail::printable(p.file),
-                     detail::printable(p.arm.name), tried_text(x),
-                     seed_range(p, p.seed, p.seeds));
+    write_wrapped(out, detail::printable(p.title), width);
+  write_wrapped(out,
+                fmt::format("{}: arm {}, {}, {}", detail::printable(p.file),
+                            detail::printable(p.arm.name), tried_text(x),
+                            seed_range(p, p.seed, p.seeds)),
+                width);
   auto list = [&](const char* what, const std::vector<tune_target>& all) {
     std::string text;
     for (const auto& t : all)
       text += (text.empty() ? "" : ", ") + target_text(p, t);
     if (!text.empty())
-      out << what << detail::printable(text) << '\n';
+      write_wrapped(out, what + detail::printable(text), width);
   };
   list("needed: ", p.targets.needs);
   list("wanted: ", p.targets.objectives);
 }
 
-void write_settings(std::ostream& out, const tune_outcome& x) {
+void write_settings(std::ostream& out, const tune_outcome& x,
+                    std::size_t width) {
   const auto& p = x.plan;
   text_table table{{{"setting", side::left},
                     {"now", side::right},
@@ -77,17 +81,20 @@ void write_settings(std::ostream& out, const tune_outcome& x) {
          : fmt::format("{} values", values.size())});
   }
   out << '\n';
-  table.write(out);
+  table.write(out, width);
 }
 
-std::string with_interval(double x, const confidence_interval& i,
-                          metric_unit unit) {
-  auto text = metric_text(x, unit);
+// Empty if it says no more than the value.
+std::string interval_text(const confidence_interval& i, metric_unit unit) {
   auto from = metric_text(i.from, unit);
   auto to = metric_text(i.to, unit);
-  return std::isnan(i.from) || from == to
-           ? text
-           : fmt::format("{} ({} to {})", text, from, to);
+  return std::isnan(i.from) || from == to ? std::string{}
+                                          : fmt::format("({} to {})", from, to);
+}
+
+std::string with_interval(const std::string& value,
+                          const std::string& interval) {
+  return interval.empty() ? value : value + ' ' + interval;
 }
 
 std::string signed_text(double x, metric_unit unit) {
@@ -112,8 +119,9 @@ std::string meaning(const tune_column& column, const tune_comparison& c) {
   return better ? "better" : "worse";
 }
 
-void write_evidence(std::ostream& out, const tune_outcome& x,
-                    const tune_evidence& e, const std::string& where) {
+// With intervals beside the values, or below them, which takes less room.
+text_table evidence_table(const tune_outcome& x, const tune_evidence& e,
+                          const std::string& where, bool below) {
   text_table table{{{where, side::left},
                     {"now", side::right},
                     {"best", side::right},
@@ -122,13 +130,31 @@ void write_evidence(std::ostream& out, const tune_outcome& x,
   for (std::size_t i = 0; i < e.columns.size(); ++i) {
     const auto& column = x.plan.columns[i];
     const auto& c = e.columns[i];
-    table.row(
-      {column.name, with_interval(c.present, c.present_interval, column.unit),
-       with_interval(c.best, c.best_interval, column.unit),
-       signed_text(c.difference.mean, column.unit), meaning(column, c)});
+    auto now = metric_text(c.present, column.unit);
+    auto best = metric_text(c.best, column.unit);
+    auto now_between = interval_text(c.present_interval, column.unit);
+    auto best_between = interval_text(c.best_interval, column.unit);
+    if (!below) {
+      now = with_interval(now, now_between);
+      best = with_interval(best, best_between);
+    }
+    table.row({column.name, now, best,
+               signed_text(c.difference.mean, column.unit),
+               meaning(column, c)});
+    if (below && !(now_between.empty() && best_between.empty()))
+      table.row({"", now_between, best_between, "", ""});
   }
+  return table;
+}
+
+void write_evidence(std::ostream& out, const tune_outcome& x,
+                    const tune_evidence& e, const std::string& where,
+                    std::size_t width) {
+  auto table = evidence_table(x, e, where, false);
+  if (width != any_width && table.width() > width)
+    table = evidence_table(x, e, where, true);
   out << '\n';
-  table.write(out);
+  table.write(out, width);
 }
 
 std::string role_of(const tune_outcome& x, std::size_t i) {
@@ -199,21 +225,23 @@ void write_overlay(std::ostream& out, const tune_outcome& x) {
 
 } // namespace
 
-void write_tune_text(std::ostream& out, const tune_outcome& x) {
+void write_tune_text(std::ostream& out, const tune_outcome& x,
+                     std::size_t width) {
   const auto& p = x.plan;
-  write_tune_head(out, x);
+  write_tune_head(out, x, width);
   if (!x.seen) {
     out << "\nNothing was played to its end.\n";
     return;
   }
-  write_settings(out, x);
+  write_settings(out, x, width);
   // Interrupted searches compare what they have.
   auto seeds = static_cast<std::uint32_t>(
     std::min<std::size_t>(p.seeds, x.seen->trials));
-  write_evidence(out, x, *x.seen, seed_range(p, p.seed, seeds));
+  write_evidence(out, x, *x.seen, seed_range(p, p.seed, seeds), width);
   if (x.unseen)
     write_evidence(out, x, *x.unseen,
-                   "unseen " + seed_range(p, p.seed + p.seeds, p.unseen));
+                   "unseen " + seed_range(p, p.seed + p.seeds, p.unseen),
+                   width);
   write_front(out, x);
   auto sentences = tune_sentences(x);
   for (auto& hint : tune_hints(x))
@@ -221,7 +249,7 @@ void write_tune_text(std::ostream& out, const tune_outcome& x) {
   if (!sentences.empty())
     out << '\n';
   for (const auto& text : sentences)
-    out << detail::printable(text) << '\n';
+    write_wrapped(out, detail::printable(text), width);
   write_overlay(out, x);
 }
 

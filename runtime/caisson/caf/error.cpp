@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
+#include <cstdio>
+
 namespace caisson {
 
 namespace {
@@ -77,7 +80,31 @@ void register_types(caf::actor_system_config& cfg) {
     });
 }
 
+namespace detail {
+
+void warn_if_not_registered(caf::actor_system& sys) {
+  if (sys.config().error_renderers.count(caf::atom("caisson")) > 0)
+    return;
+  static std::atomic_flag warned = ATOMIC_FLAG_INIT;
+  if (warned.test_and_set())
+    return;
+  std::fputs("caisson: this actor system was made without "
+             "caisson::system_config (or caisson::register_types): errors have "
+             "numbers in place of names, and calls cannot reach other nodes\n",
+             stderr);
+}
+
+} // namespace detail
+
 #else
+
+namespace detail {
+
+void warn_if_not_registered(caf::actor_system&) {
+  // Types are registered for all systems.
+}
+
+} // namespace detail
 
 bool from_string(std::string_view text, errc& x) {
   auto found = errc_named(text);

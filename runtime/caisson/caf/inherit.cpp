@@ -27,6 +27,7 @@ call_options inherit_trace(const call_options& outer) {
   call_options o;
   o.path = outer.path;
   o.traceparent = outer.traceparent;
+  o.propagated = outer.propagated;
   return o;
 }
 

@@ -9,7 +9,8 @@
 namespace caisson {
 
 /// What calls on behalf of `outer` inherit from it: its deadline, priorities,
-/// key, idempotence and path. Their weight and their attempt are 1.
+/// key, idempotence and path, and its place in a trace with its `tracestate`
+/// and `baggage`. Their weight and their attempt are 1.
 ///
 /// `received` is when `outer` came to this node, and the deadline becomes an
 /// instant of this node's clock, so the result may be kept and used later.
@@ -52,7 +53,7 @@ template <class... Ts>
 
 /// A call for work in the background that goes on when the deadline of `outer`
 /// has passed: it inherits nothing but the path, so that endless loops are
-/// still found. The next gate gives it its default deadline.
+/// still found, and its place in a trace with what belongs to it. The next gate gives it its default deadline.
 template <class... Ts>
 [[nodiscard]] call detached(const call_options& outer, Ts&&... xs) {
   return {detail::make_early(std::forward<Ts>(xs)...),

@@ -13,6 +13,7 @@
 #include <caisson/policy/effect.hpp>
 #include <caisson/policy/errc.hpp>
 #include <caisson/policy/operation.hpp>
+#include <caisson/policy/propagated_fields.hpp>
 
 #include <cstdint>
 #include <map>
@@ -90,6 +91,8 @@ CAISSON_ENUM(release_outcome, release_outcome::neutral)
 /// set.
 inline constexpr duration no_time_left{-1};
 
+CAISSON_LIST_VALUE(propagated_fields)
+
 /// A caller's options for a call, passed along chained gates.
 struct call_options {
   /// How much time is left, counted from the receipt by the next gate. Zero:
@@ -120,10 +123,13 @@ struct call_options {
   /// is more important. 0, and what is larger: by `key`, or by chance.
   std::uint8_t user_priority = 0;
   std::uint16_t stands_for = 0; ///< As in `call_info`. For gates only.
+  /// What tracing systems and callers say of the call, for all that it goes to:
+  /// `tracestate` and `baggage`.
+  propagated_fields propagated = {};
 };
 CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
                 idempotent, attempt, key, path, idempotency_key, traceparent,
-                user_priority, stands_for)
+                user_priority, stands_for, propagated)
 
 /// The envelope: a message with options. A gate unwraps the payload for a plain
 /// worker, and passes the envelope on to a gate or a worker declared to handle
@@ -176,6 +182,18 @@ struct call {
   /// Puts the call into a distributed trace.
   call&& traceparent(std::string x) && {
     options.traceparent = std::move(x);
+    return std::move(*this);
+  }
+  /// What tracing systems know of that trace, as W3C Trace Context says; an
+  /// invalid one is left out (see propagated_fields.hpp).
+  call&& tracestate(std::string_view x) && {
+    options.propagated.set_tracestate(x);
+    return std::move(*this);
+  }
+  /// What the caller says of the call for all that it goes to, as W3C Baggage
+  /// says; invalid members are left out (see propagated_fields.hpp).
+  call&& baggage(std::string_view x) && {
+    options.propagated.set_baggage(x);
     return std::move(*this);
   }
 };
@@ -313,9 +331,11 @@ struct event {
   std::string trace_id = {};
   std::string span_id = {};        ///< See `trace_id`.
   std::string parent_span_id = {}; ///< See `trace_id`.
+  /// If the call or the attempt has ended: the `tracestate` of its trace.
+  std::string tracestate = {};
 };
 CAISSON_MESSAGE(event, number, time_ns, gate, layer, kind, from, to, detail,
-                call, delay, trace_id, span_id, parent_span_id)
+                call, delay, trace_id, span_id, parent_span_id, tracestate)
 
 /// Makes the gate refuse new work, finish held calls and flush batches. The
 /// answer is empty and comes once the last call is answered. The gate stays and

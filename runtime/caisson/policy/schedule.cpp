@@ -304,9 +304,9 @@ std::string segment_text(const segment& s) {
 
 } // namespace
 
-std::string to_text(const schedule& s) {
+std::string schedule::text() const {
   std::string out;
-  for (const auto& part : s.segments()) {
+  for (const auto& part : segments_) {
     if (!out.empty())
       out += "; then ";
     out += segment_text(part);

@@ -4,11 +4,13 @@
 #include <caisson/base/time.hpp>
 #include <caisson/settings/fwd.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -146,6 +148,14 @@ public:
   /// No delays at all: exhausted from the start.
   schedule() = default;
 
+  /// As `constant`: where a schedule is expected, `10s` can be written. Not what
+  /// would have to be rounded.
+  template <class Rep, class Period,
+            class = std::enable_if_t<std::is_convertible_v<
+              std::chrono::duration<Rep, Period>, duration>>>
+  schedule(std::chrono::duration<Rep, Period> delay)
+    : schedule(constant(duration{delay})) {}
+
   /// These segments in order. Without one it is exhausted from the start.
   explicit schedule(std::vector<segment> segments)
     : segments_(std::move(segments)) {}
@@ -207,7 +217,15 @@ public:
 
   friend bool operator==(const schedule&, const schedule&) = default;
 
+  /// One line of text, such as `exponential 50ms ×2 up to 2s, full jitter`. A
+  /// friend, so that durations are not converted for it.
+  [[nodiscard]] friend std::string to_text(const schedule& s) {
+    return s.text();
+  }
+
 private:
+  [[nodiscard]] std::string text() const;
+
   std::vector<segment> segments_;
 };
 
@@ -221,8 +239,5 @@ struct enum_names<schedule::shape> {
   static constexpr std::string_view value[] = {
     "constant", "linear", "exponential", "fibonacci", "decorrelated", "list"};
 };
-
-/// One line of text, such as `exponential 50ms ×2 up to 2s, full jitter`.
-[[nodiscard]] std::string to_text(const schedule& s);
 
 } // namespace caisson

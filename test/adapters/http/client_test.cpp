@@ -146,6 +146,38 @@ TEST_F(http_client_test, sends_the_trace_and_by_choice_priority_and_key) {
   EXPECT_EQ(last.header("x-admin"), "");
 }
 
+TEST_F(http_client_test, sends_the_state_of_the_trace_and_baggage) {
+  std::string trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
+  auto w = spawn_http_worker(*sys, at_port(server.port()));
+  auto send = [&](http_headers own, call_options options) {
+    auto c = wrap(http_request{"GET", "/echo", std::move(own), {}});
+    c.options = std::move(options);
+    return ask(w, std::move(c)).status();
+  };
+  call_options o{.traceparent = trace};
+  o.propagated.set_tracestate("rojo=1");
+  o.propagated.set_baggage("user=7");
+  http_headers of_request{{"TraceParent", trace},
+                          {"TraceState", "congo=2"},
+                          {"Baggage", "user=8, \"x\""}};
+  ASSERT_EQ(send(of_request, o), 200);
+  EXPECT_EQ(last.header("tracestate"), "rojo=1");
+  EXPECT_EQ(last.header("baggage"), "user=7");
+  // The state of the call's trace, which has none.
+  ASSERT_EQ(send(of_request, {.traceparent = trace}), 200);
+  EXPECT_EQ(last.header("tracestate"), "");
+  EXPECT_EQ(last.header("baggage"), "user=8");
+  // A request that is in no call's trace keeps its own, if they are valid.
+  ASSERT_EQ(send(of_request, {}), 200);
+  EXPECT_EQ(last.header("tracestate"), "congo=2");
+  ASSERT_EQ(send({{"tracestate", "Congo=2"}, {"baggage", "x"}}, {}), 200);
+  EXPECT_EQ(last.header("tracestate"), "");
+  EXPECT_EQ(last.header("baggage"), "");
+  ASSERT_EQ(send({}, {}), 200);
+  EXPECT_EQ(last.header("tracestate"), "");
+  EXPECT_EQ(last.header("baggage"), "");
+}
+
 TEST_F(http_client_test, sends_the_idempotency_key_of_a_call) {
   auto w = spawn_http_worker(*sys, at_port(server.port()));
   auto key = [&](std::string of_call, http_headers headers) {

@@ -94,8 +94,13 @@ TEST_F(http_front_test, hands_on_the_trace_of_a_request) {
   http_front front{*sys, gate};
   std::string id = "0123456789abcdef0123456789abcdef";
   auto x = get(front.port(), "/echo",
-               "traceparent: 00-" + id + "-0123456789abcdef-01\r\n");
+               "traceparent: 00-" + id
+                 + "-0123456789abcdef-01\r\n"
+                   "tracestate: rojo=1\r\ntracestate: congo=2\r\n"
+                   "baggage: user=7\r\nbaggage: x\r\n");
   EXPECT_NE(x.find("x-trace: 00-" + id + "-"), std::string::npos) << x;
+  EXPECT_TRUE(has_line(x, "x-state: rojo=1,congo=2")) << x;
+  EXPECT_TRUE(has_line(x, "x-baggage: user=7")) << x;
 }
 
 TEST_F(http_front_test, answers_by_the_deadline) {

@@ -80,6 +80,8 @@ public:
            {"x-priority", std::to_string(x.options.priority)},
            {"x-whose", x.options.key},
            {"x-trace", x.options.traceparent},
+           {"x-state", x.options.propagated.tracestate()},
+           {"x-baggage", x.options.propagated.baggage()},
            {"x-idempotent", std::string{name_of(x.options.idempotent)}},
            {"x-mine", std::string{header_of(in.headers, "x-mine")}},
            {"x-accept", std::string{header_of(in.headers, "accept-encoding")}},

@@ -55,6 +55,22 @@ TEST(http_request, is_in_the_trace_that_it_says) {
     EXPECT_EQ(as_call(with_header("traceparent", x)).options.traceparent, "");
 }
 
+TEST(http_request, takes_along_the_state_of_its_trace_and_baggage) {
+  http_request x{
+    .headers = {{"traceparent",
+                 "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01"},
+                {"TraceState", "rojo=1 , congo=2"},
+                {"Baggage", "user=7 , x, tenant=blue"}}};
+  auto fields = as_call(x).options.propagated;
+  EXPECT_EQ(fields.tracestate(), "rojo=1,congo=2");
+  EXPECT_EQ(fields.baggage(), "user=7,tenant=blue");
+  // The state is that of a trace.
+  x.headers["traceparent"] = "x";
+  EXPECT_EQ(as_call(x).options.propagated.tracestate(), "");
+  EXPECT_EQ(as_call(x).options.propagated.baggage(), "user=7,tenant=blue");
+  EXPECT_TRUE(as_call({}).options.propagated.empty());
+}
+
 TEST(http_request, with_a_line_of_somebody_elses_is_a_problem) {
   EXPECT_EQ(problem_with({}), "");
   EXPECT_EQ(problem_with(with_header("x-a", "1, 2\tä")), "");

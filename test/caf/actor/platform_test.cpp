@@ -271,7 +271,9 @@ TEST_P(platform_test, every_message_survives_the_network) {
              .idempotent()
              .key("k")
              .idempotency_key("once")
-             .traceparent("00-what-it-is");
+             .traceparent("00-what-it-is")
+             .tracestate("rojo=1")
+             .baggage("user=7");
   c.options.stands_for = 300;
   auto back = round_trip(sys, c);
   EXPECT_EQ(back.options.user_priority, 99);
@@ -283,6 +285,9 @@ TEST_P(platform_test, every_message_survives_the_network) {
   EXPECT_EQ(back.options.key, "k");
   EXPECT_EQ(back.options.idempotency_key, "once");
   EXPECT_EQ(back.options.traceparent, "00-what-it-is");
+  EXPECT_EQ(back.options.propagated.tracestate(), "rojo=1");
+  EXPECT_EQ(back.options.propagated.baggage(), "user=7");
+  EXPECT_TRUE(round_trip(sys, wrap(7)).options.propagated.empty());
   EXPECT_EQ(back.payload.get_as<int>(0), 7);
   EXPECT_EQ(round_trip(sys, cancelled{9}).number, 9u);
   EXPECT_EQ(round_trip(sys, acquire{2, 3s, 1, "k"}).time_left, 3s);
@@ -301,11 +306,13 @@ TEST_P(platform_test, every_message_survives_the_network) {
   e.trace_id = "1";
   e.span_id = "2";
   e.parent_span_id = "3";
+  e.tracestate = "rojo=1";
   EXPECT_EQ(round_trip(sys, e).delay, 5s);
   EXPECT_EQ(round_trip(sys, e).kind, event_kind::call_ended);
   EXPECT_EQ(round_trip(sys, e).trace_id, "1");
   EXPECT_EQ(round_trip(sys, e).span_id, "2");
   EXPECT_EQ(round_trip(sys, e).parent_span_id, "3");
+  EXPECT_EQ(round_trip(sys, e).tracestate, "rojo=1");
   status s;
   s.layers.push_back({"n", "k", mode::observe, "s", {{"x", -1}}, {{"y", "z"}}});
   s.worker = worker_state::given_up;

@@ -273,11 +273,90 @@ TEST_P(trace_test, an_expired_call_still_has_a_span) {
   EXPECT_EQ(only(event_kind::call_ended).to, "deadline_exceeded");
 }
 
+TEST_P(trace_test, takes_along_its_state_and_baggage) {
+  auto w = make_worker();
+  auto g = traced_host(w, retrying());
+  world.request(g, wrap(1)
+                     .traceparent(from_outside)
+                     .tracestate("rojo=1, congo=2")
+                     .baggage("user=7 , x"));
+  for (auto attempt : {1, 2}) {
+    auto o = w.open_message().options();
+    span_in(o);
+    EXPECT_EQ(o.propagated.tracestate(), "rojo=1,congo=2") << attempt;
+    EXPECT_EQ(o.propagated.baggage(), "user=7");
+    if (attempt == 1)
+      w.fail(caf::make_error(caf::sec::end_of_stream));
+    world.advance(1s);
+  }
+  w.answer(2);
+  EXPECT_EQ(only(event_kind::call_ended).tracestate, "rojo=1,congo=2");
+  ASSERT_EQ(events(event_kind::attempt_ended).size(), 2u);
+  for (const auto& x : events())
+    EXPECT_EQ(x.tracestate,
+              x.kind == event_kind::retried ? "" : "rojo=1,congo=2");
+}
+
+TEST_P(trace_test, baggage_needs_no_trace_but_its_state_does) {
+  auto w = make_worker();
+  auto inner = host(worker{w.handle()}.takes_calls(), stack{"inner"});
+  auto g = host(worker{inner}.is_gate(), stack{"outer"});
+  listen(g);
+  for (const char* traceparent : {"", "00-what"}) {
+    world.request(
+      g,
+      wrap(1).traceparent(traceparent).tracestate("rojo=1").baggage("user=7"));
+    auto o = w.open_message().options();
+    EXPECT_EQ(o.traceparent, "");
+    EXPECT_EQ(o.propagated.tracestate(), "");
+    EXPECT_EQ(o.propagated.baggage(), "user=7");
+    w.answer(2);
+  }
+  EXPECT_TRUE(events().empty());
+  // Without either there is nothing.
+  world.request(g, wrap(1).tracestate("rojo=1"));
+  EXPECT_TRUE(w.open_message().options().propagated.empty());
+  w.answer(2);
+}
+
+TEST_P(trace_test, a_batch_has_the_baggage_of_the_call_whose_trace_it_has) {
+  auto w = make_worker(scripted_worker::always(2));
+  auto g = traced_host(w, stack{}.batcher({.max_items = 3}));
+  world.request(g, wrap(1).baggage("user=1"));
+  world.request(g, wrap(1).traceparent(from_outside).baggage("user=2"));
+  world.request(g, wrap(1).baggage("user=3"));
+  ASSERT_EQ(w.count(), 1u);
+  auto o = w.received()[0].options();
+  span_in(o);
+  EXPECT_EQ(o.propagated.baggage(), "user=2");
+  for (auto x : {"user=4", "user=5", "user=6"})
+    world.request(g, wrap(1).baggage(x));
+  ASSERT_EQ(w.count(), 2u);
+  EXPECT_EQ(w.received()[1].options().traceparent, "");
+  EXPECT_EQ(w.received()[1].options().propagated.baggage(), "user=4");
+}
+
+TEST_P(trace_test, a_refresh_has_the_baggage_of_the_call_that_caused_it) {
+  auto w = make_worker(scripted_worker::always(2));
+  cache_forms forms{
+    .key = [](const caf::message&) { return std::optional<std::string>{"k"}; }};
+  auto g = traced_host(w, stack{}.cache({.ttl = 1s, .stale_while = 1h}, forms));
+  world.request(g, 1);
+  world.advance(2s);
+  EXPECT_TRUE(world.request(g, wrap(1).baggage("user=7")).ok());
+  ASSERT_EQ(w.count(), 2u);
+  EXPECT_EQ(w.received()[1].options().propagated.baggage(), "user=7");
+}
+
 TEST(traces, are_inherited_by_calls_of_the_worker) {
   call_options outer{.traceparent = from_outside};
-  EXPECT_EQ(inherit(outer, {}).traceparent, from_outside);
-  EXPECT_EQ(nested(outer, {}, 1).options.traceparent, from_outside);
-  EXPECT_EQ(detached(outer, 1).options.traceparent, from_outside);
+  outer.propagated.set_tracestate("rojo=1");
+  outer.propagated.set_baggage("user=7");
+  for (const auto& inner : {inherit(outer, {}), nested(outer, {}, 1).options,
+                            detached(outer, 1).options}) {
+    EXPECT_EQ(inner.traceparent, from_outside);
+    EXPECT_EQ(inner.propagated, outer.propagated);
+  }
 }
 
 } // namespace

@@ -420,6 +420,23 @@ TEST_P(snippets_test, a_traced_call) {
     "00-4bf92f3577b34da6a3ce929d0e0e4736-"));
 }
 
+TEST_P(snippets_test, baggage_of_a_call) {
+  auto service = make_worker(doubles());
+  auto payments = gate(worker{service.handle()}.takes_calls(), stack{});
+  const std::string header_of_request
+    = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  auto charge = 21;
+  // [baggage]
+  auto answer = world.request(payments, caisson::wrap(charge)
+                                          .traceparent(header_of_request)
+                                          .tracestate("rojo=00f067aa0ba902b7")
+                                          .baggage("tenant=blue,plan=free"));
+  // [/baggage]
+  EXPECT_EQ(answer.value<int>(), 42);
+  EXPECT_EQ(service.received()[0].options().propagated.baggage(),
+            "tenant=blue,plan=free");
+}
+
 TEST_P(snippets_test, draining) {
   auto service = make_worker();
   auto gate = own(spawn_gate(world, service.handle(), stack{}));

@@ -121,15 +121,18 @@ TEST_F(ctl_test, shows_the_layers_of_a_gate_with_their_numbers) {
               HasSubstr("\nlimiter  limiter  enforce          finished 1"));
   EXPECT_THAT(text, HasSubstr("\ncalls     ok           1"));
   // What has changed, each time.
+  time_point now{5s};
   text = done({"show", "payments", "--count", "2"},
               {.columns = [] { return std::size_t{200}; },
                .sleep =
                  [&](duration d) {
                    EXPECT_EQ(d, 1s);
                    call();
-                 }});
-  EXPECT_THAT(text, HasSubstr("calls 2 (+1)"));
-  EXPECT_THAT(text, HasSubstr("admitted 2 (+1)"));
+                   now += 2s;
+                 },
+               .now = [&] { return now; }});
+  EXPECT_THAT(text, HasSubstr("calls 2 (+1, 0.5/s)"));
+  EXPECT_THAT(text, HasSubstr("admitted 2 (+1, 0.5/s)"));
 }
 
 TEST_F(ctl_test, draws_again_on_a_cleared_screen) {
@@ -383,10 +386,12 @@ TEST_F(ctl_test, bad_usage_is_reported) {
     auto x = ctl(row.words);
     EXPECT_EQ(x.status, 2);
     EXPECT_THAT(x.err, HasSubstr(row.why));
+    EXPECT_THAT(x.err, StartsWith("caisson ctl: "));
   }
-  EXPECT_THAT(type({"explode"}).err,
-              HasSubstr("there is no command \"explode\", known commands: "
-                        "list, show"));
+  EXPECT_THAT(
+    type({"explode"}).err,
+    HasSubstr("caisson ctl: there is no command \"explode\", known commands: "
+              "list, show"));
   EXPECT_THAT(type({"force-opne", "payments"}).err,
               HasSubstr("there is no command \"force-opne\", did you mean "
                         "\"force_open\"? known commands: list"));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <chrono>
 #include <string>
 
 namespace caisson::test {
@@ -38,6 +39,28 @@ TEST(view_of_a_gate, has_units_and_leaves_out_what_is_not_defined) {
                      R"({})");
   EXPECT_THAT(forced, HasSubstr("forced_open  automatic_state half_open\n"));
   EXPECT_THAT(forced, testing::ContainsRegex("48.9ms +48.9ms +2.00s +4s"));
+}
+
+TEST(view_of_a_gate, begins_with_the_most_important_and_has_rates) {
+  auto gate = [](const std::string& numbers) {
+    return nlohmann::ordered_json::parse(
+      R"({"name":"g","state":"accepting","worker":"up","metrics":)" + numbers
+      + R"(,"layers":[],"durations":[]})");
+  };
+  auto now = gate(
+    R"({"attempts":70,"calls":50,"failed":12,"in_progress":3,"limit":-1,)"
+    R"("odd":1,"threshold":9})");
+  auto before = gate(
+    R"({"attempts":70,"calls":30,"failed":5,"in_progress":7,"odd":0,)"
+    R"("threshold":8})");
+  EXPECT_THAT(ctl::gate_view(now, before, 500, std::chrono::seconds(2)),
+              HasSubstr("\nin_progress 3 (-4)  calls 50 (+20, 10/s)  "
+                        "failed 12 (+7, 3.5/s)  attempts 70  odd 1 (+1, 0.5/s)"
+                        "  threshold 9 (+1)\n"));
+  // A gate that has counted from 0 again, and a first reading.
+  EXPECT_THAT(ctl::gate_view(before, now, 500, std::chrono::seconds(2)),
+              HasSubstr("calls 30 (-20)"));
+  EXPECT_THAT(ctl::gate_view(now, {}, 500), HasSubstr("calls 50  failed 12"));
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <caisson/observe/metrics/server.hpp>
 
 #include <examples/http_get.hpp>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
@@ -110,7 +111,7 @@ TEST_F(metrics_server_test, serves_all_gates_of_the_system) {
 
 TEST_F(metrics_server_test, serves_nothing_else) {
   metrics_server server{sys, "127.0.0.1:0"};
-  for (auto path : {"/", "/etc/passwd", "/../../etc/passwd", "/metrics/../x"})
+  for (auto path : {"/x", "/etc/passwd", "/../../etc/passwd", "/metrics/../x"})
     EXPECT_NE(demo::http_get(server.port(), path).substr(0, 12), "HTTP/1.1 200")
       << path;
 }
@@ -118,7 +119,16 @@ TEST_F(metrics_server_test, serves_nothing_else) {
 TEST_F(metrics_server_test, reports_why_it_cannot_listen) {
   metrics_server first{sys, "127.0.0.1:0"};
   auto address = "127.0.0.1:" + std::to_string(first.port());
-  EXPECT_THROW((metrics_server{sys, address}), std::runtime_error);
+  try {
+    metrics_server second{sys, address};
+    ADD_FAILURE() << "two servers listen there";
+  } catch (const std::runtime_error& e) {
+    EXPECT_EQ(e.what(), fmt::format("cannot listen on 127.0.0.1 port {}: "
+                                    "Address already in use: another program, "
+                                    "or another server of this one, listens "
+                                    "there",
+                                    first.port()));
+  }
   EXPECT_THROW((metrics_server{sys, "everywhere"}), config_error);
   EXPECT_THROW((metrics_server{sys, "0", {.max_gates = 0}}), config_error);
 }
@@ -216,6 +226,23 @@ TEST_F(metrics_server_test, is_what_promtool_expects) {
   EXPECT_EQ(output.str(), "");
   stop_gate(odd);
   stop_gate(plain);
+}
+
+TEST_F(metrics_server_test, says_at_its_root_what_there_is) {
+  metrics_server server{sys, "127.0.0.1:0", quick};
+  auto page = demo::http_get(server.port(), "/");
+  EXPECT_TRUE(page.starts_with("HTTP/1.1 200")) << page;
+  EXPECT_NE(page.find("content-type: text/html"), page.npos) << page;
+  for (std::string path : {"/metrics", "/healthz", "/readyz"})
+    EXPECT_NE(page.find("<a href=\"" + path + "\">"), page.npos) << path;
+}
+
+TEST_F(metrics_server_test, has_no_series_but_those_of_gates) {
+  auto g = gate("payments");
+  metrics_server server{sys, "127.0.0.1:0", quick};
+  auto page = scrape_until(server.port(), "caisson_gates 1");
+  EXPECT_EQ(page.find("exposer_"), page.npos);
+  stop_gate(g);
 }
 
 TEST_F(metrics_server_test, answers_probes_by_rules) {

@@ -53,6 +53,31 @@ TEST_F(otlp_exporter_test, sends_the_spans_of_nested_gates) {
   }
 }
 
+TEST_F(otlp_exporter_test, sends_the_state_of_a_trace_and_no_baggage) {
+  collector to;
+  otlp_exporter otlp{*sys, quick(to.port())};
+  auto payments = gate("payments");
+  otlp.follow(payments);
+  portable::ask_blocking(*self, payments, 10s,
+                         wrap(std::int32_t{1})
+                           .traceparent(traceparent())
+                           .tracestate("rojo=1, congo=\"2\"")
+                           .baggage("user=secret"))
+    .receive([](std::int32_t) {}, [](const caf::error&) {});
+  ASSERT_TRUE(eventually([&] { return to.spans().size() == 2; }));
+  for (const auto& x : to.spans())
+    EXPECT_EQ(x.at("traceState"), "rojo=1,congo=\"2\"");
+  // An event may be anybody's.
+  auto x = ended(7);
+  x.tracestate = "a=1\r\n";
+  otlp.listener()(x);
+  EXPECT_TRUE(otlp.shutdown(5s));
+  EXPECT_FALSE(to.spans().back().contains("traceState"));
+  for (const auto& r : to.all("/v1/traces"))
+    EXPECT_EQ(r.body.find("secret"), std::string::npos);
+  to.expect_valid();
+}
+
 TEST_F(otlp_exporter_test, names_the_program_and_leaves_successes_unset) {
   collector to;
   auto c = quick(to.port());

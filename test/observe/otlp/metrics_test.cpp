@@ -95,6 +95,36 @@ TEST(otlp_metrics_test, have_sums_gauges_and_histograms) {
   EXPECT_EQ(std::next(found.begin())->second, 2);
 }
 
+TEST(otlp_metrics_test, have_each_example_of_a_bucket_once) {
+  gate_starts starts{1'000};
+  auto examples = [&](std::vector<duration_exemplar> all, time_point taken) {
+    auto g = gate_with("g", 7);
+    auto s = *g.last;
+    s.taken = taken;
+    s.durations[0].exemplars = std::move(all);
+    g.last = std::make_shared<const gate_snapshot>(std::move(s));
+    auto sent = metric_in(
+      otlp_metrics({g}, {}, starts, 5'000, detail::enough_metrics, 1'000s),
+      "caisson.call.duration");
+    return sent.at("histogram").at("dataPoints").at(0);
+  };
+  auto at = [](duration d) { return time_point{d}; };
+  duration_exemplar a{0x4bf92f3577b34da6, 0xa3ce929d0e0e4736, 0xf067aa0ba902b7,
+                      at(3s), 20us};
+  duration_exemplar b{1, 2, 3, at(5s), 2s};
+  auto first = examples({a}, at(4s)).at("exemplars");
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].at("traceId"), "4bf92f3577b34da6a3ce929d0e0e4736");
+  EXPECT_EQ(first[0].at("spanId"), "00f067aa0ba902b7");
+  EXPECT_EQ(first[0].at("timeUnixNano"), "1003000000000");
+  EXPECT_DOUBLE_EQ(first[0].at("asDouble").get<double>(), 20e-6);
+  auto second = examples({a, b}, at(6s)).at("exemplars");
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(second[0].at("spanId"), "0000000000000003");
+  EXPECT_FALSE(examples({a, b}, at(6s)).contains("exemplars"));
+  EXPECT_FALSE(examples({}, at(7s)).contains("exemplars"));
+}
+
 TEST(otlp_metrics_test, are_called_so_that_prometheus_has_its_own_names_again) {
   using detail::metric_type;
   using detail::otlp_name_of;
@@ -201,6 +231,40 @@ TEST_F(otlp_metrics_sent, are_those_of_all_gates_and_valid) {
   auto before = to.all("/v1/metrics").size();
   EXPECT_TRUE(otlp.shutdown(5s));
   EXPECT_GT(to.all("/v1/metrics").size(), before);
+  to.expect_valid();
+}
+
+TEST_F(otlp_metrics_sent, have_traced_calls_as_examples) {
+  collector to;
+  auto c = quick(to.port());
+  c.metrics_interval = 50ms;
+  c.metrics.publish_every = 10ms;
+  otlp_exporter otlp{*sys, c};
+  auto payments = gate("payments");
+  call_traced(payments, 1, false);
+  call_traced(payments, 1);
+  call_traced(payments, -1);
+  // The ids of traces, by metric and result.
+  auto found = [&] {
+    std::map<std::string, std::set<std::string>> out;
+    for (const auto& x : to.all("/v1/metrics")) {
+      auto body = json::parse(x.body);
+      for (const auto& m :
+           body["resourceMetrics"][0]["scopeMetrics"][0]["metrics"])
+        if (m.contains("histogram"))
+          for (const auto& p : m["histogram"]["dataPoints"])
+            if (p.contains("exemplars"))
+              for (const auto& e : p["exemplars"])
+                out[m["name"].get<std::string>() + " "
+                    + attribute_in(p, "result")]
+                  .insert(e["traceId"].get<std::string>());
+    }
+    return out;
+  };
+  ASSERT_TRUE(eventually([&] { return found().size() == 5; }));
+  for (const auto& [name, ids] : found())
+    EXPECT_EQ(ids, std::set<std::string>{trace}) << name;
+  EXPECT_TRUE(otlp.shutdown(5s));
   to.expect_valid();
 }
 

@@ -24,6 +24,24 @@ durations first(const schedule& s, std::size_t n, std::uint64_t seed = 1) {
   return out;
 }
 
+TEST(schedule, may_be_written_as_a_duration) {
+  struct config {
+    schedule open = {};
+    schedule wait = schedule::exponential(1s);
+  };
+  config c{.open = 10s, .wait = 5ms};
+  EXPECT_EQ(c.open, schedule::constant(10s));
+  EXPECT_EQ(c.wait, schedule::constant(5ms));
+  c.wait = 1min;
+  EXPECT_EQ(c.wait, schedule::constant(1min));
+  c.wait = {};
+  EXPECT_EQ(c.wait, schedule{});
+  // What would be rounded is no duration.
+  using in_parts = std::chrono::duration<double>;
+  static_assert(!std::is_convertible_v<in_parts, schedule>);
+  static_assert(!std::is_convertible_v<int, schedule>);
+}
+
 // The delay with number `index` of a schedule with one segment.
 std::optional<duration> delay_at(const schedule& s, std::uint32_t index) {
   random_source random{1};

@@ -39,6 +39,14 @@ bool is_value(std::string_view x) noexcept {
   });
 }
 
+// To this library, whose settings name further headers.
+bool has_other_meaning(std::string_view header) noexcept {
+  constexpr std::array<std::string_view, 5> names{
+    "host", "idempotency-key", "traceparent", "tracestate", "baggage"};
+  return std::any_of(names.begin(), names.end(),
+                     [&](auto x) { return same_name(x, header); });
+}
+
 } // namespace
 
 std::string_view header_of(const http_headers& all,
@@ -58,12 +66,19 @@ bool is_idempotent(std::string_view method) noexcept {
 call as_call(http_request x) {
   std::string key{header_of(x.headers, "Idempotency-Key")};
   std::string trace{header_of(x.headers, "traceparent")};
+  propagated_fields fields;
+  fields.set_baggage(header_of(x.headers, "baggage"));
+  // Without a trace it means nothing.
+  auto in_trace = trace_context::parse(trace).has_value();
+  if (in_trace)
+    fields.set_tracestate(header_of(x.headers, "tracestate"));
   auto repeatable = is_idempotent(x.method);
   auto result = wrap(std::move(x)).idempotent(repeatable);
   if (key.size() <= max_key_length)
     result.options.idempotency_key = std::move(key);
-  if (trace_context::parse(trace))
+  if (in_trace)
     result.options.traceparent = std::move(trace);
+  result.options.propagated = std::move(fields);
   return result;
 }
 
@@ -110,8 +125,7 @@ void check_header_names(
       continue;
     if (!is_token(name))
       report("it is not the name of a header");
-    if (is_of_connection(name) || same_name(name, "host")
-        || same_name(name, "idempotency-key") || same_name(name, "traceparent"))
+    if (is_of_connection(name) || has_other_meaning(name))
       report("a header of that name has another meaning");
     for (auto j = names.begin(); j != i; ++j)
       if (same_name(name, j->second))

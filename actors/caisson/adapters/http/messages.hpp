@@ -56,8 +56,9 @@ CAISSON_MESSAGE(http_response, status, headers, body)
 
 /// The request as a call: marked as idempotent if its method is, and otherwise
 /// as not, with its header `Idempotency-Key` as the call's idempotency key, and
-/// in the trace of its header `traceparent`. A key that is too long for calls,
-/// and a header that is no trace's, are left out.
+/// in the trace of its headers `traceparent` and `tracestate`, and with its
+/// `baggage`. A key that is too long for calls, and what is not valid in the
+/// other headers, are left out.
 [[nodiscard]] call as_call(http_request x);
 
 /// What is wrong with a request that cannot be sent as it is, for people; empty

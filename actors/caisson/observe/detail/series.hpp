@@ -1,6 +1,7 @@
 // Writes the series of gates: which there are, their labels and values.
 #pragma once
 
+#include <caisson/engine/duration_bounds.hpp>
 #include <caisson/observe/detail/labels.hpp>
 #include <caisson/observe/detail/metric_names.hpp>
 #include <caisson/observe/gate_watch.hpp>
@@ -21,11 +22,6 @@
 
 namespace caisson::detail {
 
-/// The bounds of the buckets of all durations, each the end of a bucket of a
-/// gate's histogram, so that the counts are exact: from 16 µs on by the factor
-/// 4, from 1 ms to 34 s by the factor 2.
-[[nodiscard]] std::span<const duration> duration_bounds();
-
 /// A histogram as Prometheus wants it: the last bucket has no upper bound, and
 /// each counts those before it, too.
 struct series_histogram {
@@ -33,6 +29,9 @@ struct series_histogram {
   std::vector<std::uint64_t> counts;
   std::uint64_t count = 0;
   double sum = 0;
+  /// Examples, and when the gate published them, on its clock.
+  std::span<const duration_exemplar> exemplars = {};
+  time_point published = {};
 };
 
 /// A label of one series, besides those it has in common with others.
@@ -204,6 +203,8 @@ private:
           h.count = d->counts.count();
           h.counts.push_back(h.count);
           h.sum = d->counts.sum() / 1e9;
+          h.exemplars = d->exemplars;
+          h.published = x.taken;
         }
         histogram(forms[what].name, forms[what].help, l, ok, std::move(h));
       }

@@ -40,6 +40,26 @@ http_response plain(std::int32_t status, std::string text) {
     status, {{"content-type", "text/plain; charset=utf-8"}}, std::move(text)};
 }
 
+http_response directory() {
+  http_response out{
+    200, {{"content-type", "text/html; charset=utf-8"}}, R"(<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Caisson: metrics</title>
+<h1>Gates of this program</h1>
+<ul>
+<li><a href="/metrics">/metrics</a>: their metrics, for Prometheus
+<li><a href="/healthz">/healthz</a>: whether the program is healthy
+<li><a href="/readyz">/readyz</a>: whether it is ready for requests
+</ul>
+</html>
+)"};
+  out.headers.emplace("content-security-policy", "default-src 'none'");
+  out.headers.emplace("x-content-type-options", "nosniff");
+  return out;
+}
+
 // Whether it says so without a weight: one of zero would mean the opposite.
 bool takes_packed(const http_request& x) {
   auto all = detail::in_lower_case(header_of(x.headers, "accept-encoding"));
@@ -95,7 +115,7 @@ struct metrics_server::parts {
     auto* rule = path == "/healthz"  ? &healthy
                  : path == "/readyz" ? &ready
                                      : nullptr;
-    if (!rule && path != "/metrics")
+    if (!rule && path != "/metrics" && path != "/")
       return plain(404, "only /metrics, /healthz and /readyz are here\n");
     if (x.method != "GET" && x.method != "HEAD") {
       auto out = plain(405, "GET\n");
@@ -107,6 +127,8 @@ struct metrics_server::parts {
       return plain(503, "it ends\n");
     if (rule)
       return probe(*rule);
+    if (path == "/")
+      return directory();
     http_response head{
       200, {{"content-type", "text/plain; version=0.0.4; charset=utf-8"}}, {}};
     if (!detail::can_pack() || !takes_packed(x))

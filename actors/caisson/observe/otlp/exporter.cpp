@@ -88,9 +88,15 @@ struct otlp_exporter::parts {
 
   // By the ticker, and when that has ended.
   void send_metrics() {
-    if (sender.takes_metrics())
-      sender.send_metrics(detail::otlp_metrics(gates->gates(), config.metrics,
-                                               starts, unix_now()));
+    if (!sender.takes_metrics())
+      return;
+    auto now = unix_now();
+    // Now and then someone sets the calendar.
+    auto offset = duration{static_cast<std::int64_t>(now)}
+                  - std::chrono::steady_clock::now().time_since_epoch();
+    sender.send_metrics(detail::otlp_metrics(gates->gates(), config.metrics,
+                                             starts, now,
+                                             detail::enough_metrics, offset));
   }
 
   const otlp_config config;

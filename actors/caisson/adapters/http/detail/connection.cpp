@@ -14,6 +14,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 namespace caisson::detail {
 
@@ -54,6 +55,7 @@ std::string peer_of(const sockaddr_storage& x) {
            : bytes(&v6.sin6_addr, 8);
 }
 
+// Negative, with `errno`, if there is none.
 int listening_socket(const addrinfo& x) {
   auto fd = ::socket(x.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
                      0);
@@ -61,9 +63,18 @@ int listening_socket(const addrinfo& x) {
   if (fd >= 0 && ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0
       && ::bind(fd, x.ai_addr, x.ai_addrlen) == 0 && ::listen(fd, backlog) == 0)
     return fd;
+  auto why = errno;
   if (fd >= 0)
     ::close(fd);
+  errno = why;
   return -1;
+}
+
+std::string listening_problem(int code) {
+  auto text = std::generic_category().message(code);
+  if (code == EADDRINUSE)
+    text += ": another program, or another server of this one, listens there";
+  return text;
 }
 
 } // namespace
@@ -83,15 +94,21 @@ int listen_at(const std::string& host, std::uint16_t port) {
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found)
-      == 0) {
+  std::string why;
+  if (auto code = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(),
+                                &hints, &found);
+      code != 0) {
+    why = ::gai_strerror(code);
+  } else {
     std::unique_ptr<addrinfo, found_deleter> all{found};
-    for (auto* x = found; x; x = x->ai_next)
+    for (auto* x = found; x; x = x->ai_next) {
       if (auto fd = listening_socket(*x); fd >= 0)
         return fd;
+      why = listening_problem(errno);
+    }
   }
   throw std::runtime_error{
-    fmt::format("cannot listen on {} port {}", host, port)};
+    fmt::format("cannot listen on {} port {}: {}", host, port, why)};
 }
 
 std::uint16_t port_of(int fd) {

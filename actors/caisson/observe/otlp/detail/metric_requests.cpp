@@ -43,8 +43,9 @@ public:
     bool is_counter = false;
   };
 
-  otlp_sink(gate_starts& starts, std::uint64_t now, std::size_t enough)
-    : starts_(starts), now_(now), enough_(enough) {}
+  otlp_sink(gate_starts& starts, std::uint64_t now, std::size_t enough,
+            duration offset)
+    : starts_(starts), now_(now), enough_(enough), offset_(offset) {}
 
   labels with(const labels& l, series_label own) {
     labels out = l;
@@ -85,9 +86,9 @@ public:
     auto bounds = x.bounds.first(x.bounds.size() - 1);
     add(f, l, own, true,
         fmt::format(R"("count":"{}","sum":{},"bucketCounts":[{}],)"
-                    R"("explicitBounds":[{}])",
+                    R"("explicitBounds":[{}]{})",
                     x.count, x.sum, fmt::join(counts, ","),
-                    fmt::join(bounds, ",")));
+                    fmt::join(bounds, ","), exemplars(l, x)));
   }
 
   std::vector<std::vector<std::string>> take() && {
@@ -119,6 +120,25 @@ private:
     out.head += R"("dataPoints":[)";
     out.tail = "]}}";
     return out;
+  }
+
+  // Each is sent once.
+  std::string exemplars(const labels& l, const series_histogram& x) const {
+    if (!l.gate)
+      return {};
+    l.gate->sending = std::max(l.gate->sending, x.published);
+    std::string out;
+    for (const auto& e : x.exemplars) {
+      if (e.at <= l.gate->sent)
+        continue;
+      auto at = (e.at.time_since_epoch() + offset_).count();
+      fmt::format_to(std::back_inserter(out),
+                     R"({}{{"timeUnixNano":"{}","asDouble":{},)"
+                     R"("spanId":"{:016x}","traceId":"{:016x}{:016x}"}})",
+                     out.empty() ? "" : ",", std::max<std::int64_t>(at, 0),
+                     to_seconds(e.took), e.span, e.trace_high, e.trace_low);
+    }
+    return out.empty() ? out : R"(,"exemplars":[)" + out + "]";
   }
 
   static void append(std::string& out, series_label x) {
@@ -161,6 +181,7 @@ private:
   gate_starts& starts_;
   const std::uint64_t now_;
   const std::size_t enough_;
+  const duration offset_;
   family_index index_;
   std::vector<metric> all_;
   std::size_t size_ = 0;
@@ -206,15 +227,18 @@ void gate_starts::note_calls(entry& x, double calls) const {
 
 void gate_starts::end(std::uint64_t now) {
   std::erase_if(all_, [](const auto& x) { return !x.second.seen; });
-  for (auto& [_, x] : all_)
+  for (auto& [_, x] : all_) {
     x.seen = false;
+    x.sent = x.sending;
+  }
   before_ = now;
 }
 
 std::vector<std::vector<std::string>>
 otlp_metrics(const std::vector<watched_gate>& gates, const metrics_config& c,
-             gate_starts& starts, std::uint64_t now, std::size_t enough) {
-  otlp_sink sink{starts, now, enough};
+             gate_starts& starts, std::uint64_t now, std::size_t enough,
+             duration offset) {
+  otlp_sink sink{starts, now, enough, offset};
   series_writer<otlp_sink>{sink, c}.write(gates);
   starts.end(now);
   return std::move(sink).take();

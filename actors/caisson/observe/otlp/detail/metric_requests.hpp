@@ -37,6 +37,10 @@ public:
     std::uint64_t start = 0;
     double calls = 0;
     bool seen = true;
+    /// Until when, on its own clock, examples of its calls were sent, and until
+    /// when they are being sent.
+    time_point sent = time_point::min();
+    time_point sending = time_point::min();
   };
 
   explicit gate_starts(std::uint64_t now) : before_(now) {}
@@ -59,10 +63,13 @@ private:
 inline constexpr std::size_t enough_metrics = std::size_t{1} << 20;
 
 /// All metrics of these gates at `now`: a list of Metrics of OTLP in JSON for
-/// each request, of which there is at least one.
+/// each request, of which there is at least one. `offset` is the calendar's time
+/// minus that of the gates' clock. Histograms of durations have those examples
+/// that were published since they were last asked for.
 [[nodiscard]] std::vector<std::vector<std::string>>
 otlp_metrics(const std::vector<watched_gate>& gates, const metrics_config& c,
              gate_starts& starts, std::uint64_t now,
-             std::size_t enough = enough_metrics);
+             std::size_t enough = enough_metrics,
+             duration offset = duration::zero());
 
 } // namespace caisson::detail

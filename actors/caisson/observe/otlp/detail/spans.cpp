@@ -41,6 +41,10 @@ std::optional<std::string> otlp_span(const event& x, utc_time at) {
                     + otlp_attribute("caisson.outcome", x.to);
   if (!is_call)
     attributes += ',' + otlp_attribute("caisson.target", x.detail);
+  // Every span of a trace has it.
+  std::string state;
+  if (auto valid = valid_tracestate(x.tracestate); !valid.empty())
+    state = fmt::format(R"("traceState":{},)", json_string(valid));
   // An instrumentation leaves the status of what succeeds as it is.
   std::string status;
   if (x.to != "ok") {
@@ -49,11 +53,11 @@ std::optional<std::string> otlp_span(const event& x, utc_time at) {
                          json_string(x.to));
   }
   return fmt::format(
-    R"({{"traceId":"{}","spanId":"{}","parentSpanId":"{}","name":{},)"
+    R"({{"traceId":"{}","spanId":"{}",{}"parentSpanId":"{}","name":{},)"
     R"("kind":{},"startTimeUnixNano":"{}","endTimeUnixNano":"{}",)"
     R"("attributes":[{},{{"key":"caisson.call","value":{{"intValue":"{}"}}}}])"
     R"({}}})",
-    x.trace_id, x.span_id, x.parent_span_id,
+    x.trace_id, x.span_id, state, x.parent_span_id,
     json_string(is_call ? x.gate : x.gate + " to " + x.detail),
     is_call ? internal_kind : client_kind, nanoseconds(at - x.delay),
     nanoseconds(at), attributes, x.call, status);

@@ -1,4 +1,9 @@
-#include <caisson/observe/detail/series.hpp>
+#include <caisson/engine/duration_bounds.hpp>
+
+#include <caisson/base/histogram.hpp>
+
+#include <cstdint>
+#include <vector>
 
 namespace caisson::detail {
 

@@ -5,6 +5,7 @@
 #include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
+#include <caisson/gate/detail/guard_caller.hpp>
 #include <caisson/gate/gate.hpp>
 
 #include <algorithm>
@@ -46,63 +47,12 @@ bool is_plain(const attempt_result& x) {
   return !x.thrown && x.text.empty();
 }
 
-// Of what a user's function has thrown.
-caf::message failure_of(const attempt_result& x) {
-  return caf::make_message(caf::make_error(caf::sec::runtime_error, x.text));
-}
-
 } // namespace
 
 guard_clock& guard_clock::steady() {
   static steady_guard_clock clock;
   return clock;
 }
-
-// -- callers ------------------------------------------------------------------
-
-/// A call, for as long as its thread is in here.
-struct guard_host::caller {
-  std::condition_variable changed = {};
-  /// Its place among those that wait; nothing if it does not.
-  std::optional<std::size_t> place = {};
-  /// The key of the attempt to be made next.
-  std::optional<std::uint64_t> next = {};
-  /// Whether nobody waits for the result of the one that is being made.
-  std::atomic<bool> abandoned = false;
-  /// What the last attempt meant, if it failed and was not abandoned.
-  attempt_result last = {};
-  /// Objects of the user's, to be destroyed without the mutex.
-  attempt_result discarded = {};
-  /// Whether one of its attempts may have had an effect.
-  bool executed = false;
-  std::optional<caf::message> answer = {};
-};
-
-/// What the engine's slots for answers hold.
-struct guard_host::caller_of_slot {
-  caller* who;
-};
-
-/// What happens while the engine runs: no function that it calls may come back.
-class guard_host::step {
-public:
-  explicit step(guard_host& host) : host_(host), now_(host.clock_.now()) {
-    host_.stepping_.store(std::this_thread::get_id(),
-                          std::memory_order_relaxed);
-    host_.run_timers(now_);
-  }
-  ~step() { host_.stepping_.store({}, std::memory_order_relaxed); }
-
-  step(const step&) = delete;
-  step& operator=(const step&) = delete;
-
-  /// When it began.
-  [[nodiscard]] time_point now() const noexcept { return now_; }
-
-private:
-  guard_host& host_;
-  const time_point now_;
-};
 
 /// How readers of metrics find the host, as long as it is there.
 struct guard_host::refresh_link {
@@ -194,9 +144,9 @@ call_end guard_host::call(call_options* options, attempt_maker& maker) {
   return finish(lock, options, maker);
 }
 
-void guard_host::begin(caller& who, call_options* options) {
+void guard_host::begin(caller& who, call_options* options, std::uint64_t id) {
   step running{*this};
-  reply_slot from{caller_of_slot{&who}, true, false, 0, 0};
+  reply_slot from{caller_of_slot{&who}, true, false, id, id == 0 ? 0u : 1u};
   auto ticket = caf::make_message(std::bit_cast<std::uint64_t>(&who));
   engine_.on_call(std::move(from), std::move(ticket), options, running.now());
 }

@@ -102,6 +102,23 @@ public:
   /// engine calls.
   call_end call(call_options* options, attempt_maker& maker);
 
+  /// A call whose work the host knows nothing of.
+  struct opened {
+    /// Hands it back; null if the call was refused.
+    std::uint64_t token = 0;
+    /// What is known of it, if it was not.
+    call_options options = {};
+    /// Why it was refused.
+    call_end refused = {};
+  };
+
+  /// Admits a call or refuses it, at once: one that would have to wait is
+  /// refused. `options` may be null.
+  opened open(call_options* options);
+  /// The work of a call that was admitted is over; without a result it says
+  /// nothing. Each token once.
+  void close(std::uint64_t token, const std::optional<attempt_result>& how);
+
   [[nodiscard]] status get_status();
   /// Return an error if nothing was changed.
   [[nodiscard]] caf::error apply(const reconfigure& x);
@@ -143,7 +160,8 @@ private:
   [[nodiscard]] engine_setup setup(const stack& policies);
   [[nodiscard]] caf::error end_error() const;
   [[nodiscard]] lock_type enter();
-  void begin(caller& who, call_options* options);
+  void begin(caller& who, call_options* options, std::uint64_t id = 0);
+  void withdraw(caller& who);
   call_end finish(lock_type& lock, call_options* options,
                   attempt_maker& maker) noexcept;
   void leave(caller& who);

@@ -27,6 +27,7 @@
 #include <caisson/engine/supervision.hpp>
 #include <caisson/engine/supervision_config.hpp>
 #include <caisson/engine/transport_errc.hpp>
+#include <caisson/gate/admission.hpp>
 #include <caisson/gate/attempt.hpp>
 #include <caisson/gate/deduplicator.hpp>
 #include <caisson/gate/event_loop.hpp>

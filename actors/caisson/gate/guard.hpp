@@ -3,6 +3,7 @@
 
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/answers.hpp>
+#include <caisson/gate/admission.hpp>
 #include <caisson/gate/attempt.hpp>
 #include <caisson/gate/detail/guard_host.hpp>
 #include <caisson/gate/result.hpp>
@@ -154,6 +155,19 @@ public:
   template <class F>
   auto run(F&& f, call_options options) {
     return run_with(f, &options);
+  }
+
+  /// Admits work that this guard does not run, such as a stream, or refuses it.
+  /// It passes the layers at once: where it would have to wait for a permit or
+  /// a token, it is refused with `queue_full`. Retriers repeat nothing. A
+  /// deadline, the default one of 30 s, too, is over for the layers when it
+  /// comes, with the permits; it ends no work. `.time_left = unlimited` is
+  /// none.
+  [[nodiscard]] admission admit() { return {*host_, host_->open(nullptr)}; }
+
+  /// The same with options for this work.
+  [[nodiscard]] admission admit(call_options options) {
+    return {*host_, host_->open(&options)};
   }
 
   // -- operation --------------------------------------------------------------

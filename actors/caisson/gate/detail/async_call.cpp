@@ -140,7 +140,7 @@ void guard_host::begin(lock_type& lock, async_call& x,
   x.attended_ = true;
   {
     step running{*this};
-    const auto number = std::bit_cast<std::uint64_t>(&who);
+    const auto number = token_of(who);
     reply_slot from{caller_of_slot{&who}, true, false, all_loops, number};
     engine_.on_call(std::move(from), caf::make_message(number), options,
                     running.now());
@@ -213,8 +213,7 @@ void guard_host::cancel(lock_type& lock, async_call& x) noexcept {
     return;
   {
     step running{*this};
-    engine_.on_cancelled(all_loops, std::bit_cast<std::uint64_t>(&who),
-                         running.now());
+    engine_.on_cancelled(all_loops, token_of(who), running.now());
   }
   hand_out_events(lock);
 }

@@ -143,11 +143,11 @@ call_end guard_host::call(call_options* options, attempt_maker& maker) {
   return finish(lock, options, maker);
 }
 
-void guard_host::begin(thread_caller& who, call_options* options) {
+void guard_host::begin(thread_caller& who, call_options* options,
+                       std::uint64_t id) {
   step running{*this};
-  reply_slot from{caller_of_slot{&who}, true, false, 0, 0};
-  auto ticket = caf::make_message(
-    std::bit_cast<std::uint64_t>(static_cast<caller*>(&who)));
+  reply_slot from{caller_of_slot{&who}, true, false, id, id == 0 ? 0u : 1u};
+  auto ticket = caf::make_message(token_of(who));
   engine_.on_call(std::move(from), std::move(ticket), options, running.now());
 }
 

@@ -117,6 +117,23 @@ public:
   /// The same of a call that no thread waits for.
   void begin(async_call& x, call_options* options);
 
+  /// A call whose work the host knows nothing of.
+  struct opened {
+    /// Hands it back; null if the call was refused.
+    std::uint64_t token = 0;
+    /// What is known of it, if it was not.
+    call_options options = {};
+    /// Why it was refused.
+    call_end refused = {};
+  };
+
+  /// Admits a call or refuses it, at once: one that would have to wait is
+  /// refused. `options` may be null.
+  opened open(call_options* options);
+  /// The work of a call that was admitted is over; without a result it says
+  /// nothing. Each token once.
+  void close(std::uint64_t token, const std::optional<attempt_result>& how);
+
   [[nodiscard]] status get_status();
   /// Return an error if nothing was changed.
   [[nodiscard]] caf::error apply(const reconfigure& x);
@@ -132,6 +149,7 @@ private:
   friend class async_attempt;
   struct caller;
   struct thread_caller;
+  struct admitted_caller;
   struct caller_of_slot;
   class step;
   class visit;
@@ -162,7 +180,9 @@ private:
   [[nodiscard]] engine_setup setup(const stack& policies);
   [[nodiscard]] caf::error end_error() const;
   [[nodiscard]] lock_type enter();
-  void begin(thread_caller& who, call_options* options);
+  [[nodiscard]] static std::uint64_t token_of(caller& who) noexcept;
+  void begin(thread_caller& who, call_options* options, std::uint64_t id = 0);
+  void withdraw(caller& who);
   call_end finish(lock_type& lock, call_options* options,
                   attempt_maker& maker) noexcept;
   void wake(caller& who);

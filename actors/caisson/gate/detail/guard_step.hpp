@@ -3,6 +3,8 @@
 
 #include <caisson/gate/detail/guard_host.hpp>
 
+#include <atomic>
+#include <bit>
 #include <condition_variable>
 #include <cstdint>
 #include <optional>
@@ -36,6 +38,12 @@ struct guard_host::thread_caller : caller {
   attempt_result discarded = {};
 };
 
+/// A call whose work is done somewhere else.
+struct guard_host::admitted_caller : thread_caller {
+  /// The key of its only attempt.
+  std::uint64_t key = 0;
+};
+
 /// What the engine's slots for answers hold.
 struct guard_host::caller_of_slot {
   caller* who;
@@ -62,6 +70,11 @@ private:
   const time_point now_;
 };
 
+/// How the engine knows a call: not null.
+inline std::uint64_t guard_host::token_of(caller& who) noexcept {
+  return std::bit_cast<std::uint64_t>(&who);
+}
+
 /// How readers of metrics find the host, as long as it is there.
 struct guard_host::refresh_link {
   std::mutex mutex = {};
@@ -73,7 +86,8 @@ inline bool is_plain(const attempt_result& x) {
   return !x.thrown && x.text.empty();
 }
 
-/// Of what a user's function has thrown.
+/// Of what a user's function has thrown, or work that was admitted has failed
+/// by.
 inline caf::message failure_of(const attempt_result& x) {
   return caf::make_message(caf::make_error(caf::sec::runtime_error, x.text));
 }

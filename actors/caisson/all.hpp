@@ -53,12 +53,11 @@
 #include <caisson/policy/callback.hpp>
 #include <caisson/policy/counters.hpp>
 #include <caisson/policy/decision.hpp>
-#include <caisson/policy/effect.hpp>
 #include <caisson/policy/errc.hpp>
 #include <caisson/policy/feature_flags.hpp>
 #include <caisson/policy/key_report.hpp>
 #include <caisson/policy/load_source.hpp>
-#include <caisson/policy/measured.hpp>
+#include <caisson/policy/measurements.hpp>
 #include <caisson/policy/operation.hpp>
 #include <caisson/policy/outcome.hpp>
 #include <caisson/policy/policy.hpp>
@@ -72,7 +71,6 @@
 #include <caisson/policy/shared_retry_budget.hpp>
 #include <caisson/policy/slot.hpp>
 #include <caisson/policy/stage_budget.hpp>
-#include <caisson/policy/tally.hpp>
 #include <caisson/policy/trace_context.hpp>
 #include <caisson/settings/field.hpp>
 #include <caisson/settings/field_lister.hpp>

@@ -3,7 +3,7 @@
 
 #include <caisson/base/time.hpp>
 #include <caisson/caf/messages.hpp>
-#include <caisson/policy/tally.hpp>
+#include <caisson/policy/measurements.hpp>
 
 #include <algorithm>
 #include <array>

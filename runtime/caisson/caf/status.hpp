@@ -3,9 +3,8 @@
 
 #include <caisson/base/time.hpp>
 #include <caisson/caf/caf.hpp>
-#include <caisson/policy/measured.hpp>
 #include <caisson/policy/operation.hpp>
-#include <caisson/policy/tally.hpp>
+#include <caisson/policy/measurements.hpp>
 
 #include <cstdint>
 #include <map>

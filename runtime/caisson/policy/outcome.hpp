@@ -20,6 +20,28 @@ class env;
 /// How many levels of calls shedders distinguish, and the highest threshold.
 inline constexpr std::uint16_t levels_of_calls = 4'096;
 
+/// What became of a call whose attempt failed.
+enum class effect : std::uint8_t {
+  /// Unknown, or not known yet: an attempt may still be in progress.
+  unknown,
+  /// It was carried out.
+  done,
+  /// It was not carried out, and no attempt so far can still do it.
+  not_done,
+};
+
+[[nodiscard]] constexpr std::string_view name_of(effect x) noexcept {
+  switch (x) {
+    case effect::unknown:
+      return "unknown";
+    case effect::done:
+      return "done";
+    case effect::not_done:
+      return "not_done";
+  }
+  return "unknown";
+}
+
 /// How an attempt ended. The reply itself stays with the gate. `reply` points
 /// to it for classifiers that judge values (see `value_of` in error.hpp).
 struct outcome {

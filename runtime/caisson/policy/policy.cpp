@@ -16,18 +16,6 @@ std::string_view name_of(event_kind kind) noexcept {
   return n < names.size() ? names[n] : "unknown";
 }
 
-std::string_view name_of(measured x) noexcept {
-  switch (x) {
-    case measured::calls:
-      return "calls";
-    case measured::attempts:
-      return "attempts";
-    case measured::waits:
-      return "waits";
-  }
-  return "unknown";
-}
-
 std::string_view name_of(operator_command c) noexcept {
   static constexpr std::array<std::string_view, last_operator_command + 1>
     names{

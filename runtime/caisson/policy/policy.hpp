@@ -31,7 +31,7 @@
 #include <caisson/policy/call_info.hpp>
 #include <caisson/policy/decision.hpp>
 #include <caisson/policy/errc.hpp>
-#include <caisson/policy/measured.hpp>
+#include <caisson/policy/measurements.hpp>
 #include <caisson/policy/operation.hpp>
 #include <caisson/policy/outcome.hpp>
 #include <caisson/policy/slot.hpp>

@@ -1,4 +1,4 @@
-// What travels with a call beside its traceparent: tracestate and baggage.
+// Tracestate and baggage of calls.
 #pragma once
 
 #include <cstddef>

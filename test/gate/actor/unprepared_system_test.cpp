@@ -27,12 +27,12 @@ TEST(unprepared_system, is_reported_once_in_a_program) {
   system_config prepared;
   EXPECT_EQ(said_by_two_gates(prepared), "");
   caf::actor_system_config plain;
-  auto said = said_by_two_gates(plain);
+  auto warning = said_by_two_gates(plain);
 #if CAISSON_CAF_LEGACY
-  EXPECT_NE(said.find("caisson::system_config"), said.npos) << said;
-  EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+  EXPECT_NE(warning.find("caisson::system_config"), warning.npos) << warning;
+  EXPECT_EQ(warning.find('\n'), warning.size() - 1) << warning;
 #endif
-  EXPECT_EQ(said_by_two_gates(plain), CAISSON_CAF_LEGACY ? "" : said);
+  EXPECT_EQ(said_by_two_gates(plain), CAISSON_CAF_LEGACY ? "" : warning);
 }
 
 } // namespace

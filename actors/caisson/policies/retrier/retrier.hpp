@@ -3,7 +3,6 @@
 
 #include <caisson/policies/retrier/first_try_alarm.hpp>
 #include <caisson/policies/retrier/retrier_config.hpp>
-#include <caisson/policy/effect.hpp>
 #include <caisson/policy/outcome.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/policy/retry_budget.hpp>

@@ -1,4 +1,4 @@
-// Counts of each call in fixed buckets.
+// Durations and counts that gates measure of calls.
 #pragma once
 
 #include <array>
@@ -7,6 +7,21 @@
 #include <string_view>
 
 namespace caisson {
+
+/// What a gate measures the duration of.
+enum class measured : std::uint8_t {
+  /// From a call's arrival to its answer.
+  calls,
+  /// From sending an attempt, or granting a lease, to its end.
+  attempts,
+  /// From a call's arrival until it is first sent, or granted a permit.
+  waits,
+};
+
+/// The number of the last of them, for arrays and loops over all.
+inline constexpr std::uint8_t last_measured = 2;
+
+[[nodiscard]] std::string_view name_of(measured x) noexcept;
 
 /// What is counted of each call that ends, without requests for permits.
 enum class tallied : std::uint8_t {

@@ -43,7 +43,7 @@ TEST(async_guard, resumes_nobody_who_was_destroyed_after_the_answer) {
   async_guarded g{stack{"g"}};
   async_guarded::answer got;
   auto waiting = g.run(got, [](const attempt&) -> task<int> { co_return 1; });
-  EXPECT_EQ(g.loop->ready(), 1u);
+  EXPECT_GE(g.loop->ready(), 1u);
   waiting = {};
   g.loop->run();
   EXPECT_FALSE(got);

@@ -61,11 +61,11 @@ public:
   using attempt_executor = std::conditional_t<
     std::is_convertible_v<strand, awaitable_executor>, strand, Executor>;
 
-  asio_run(const Executor& executor, F f, exception_classifier classify,
+  asio_run(const Executor& executor, const std::shared_ptr<asio_loop>& loop,
+           F f, exception_classifier classify,
            std::shared_ptr<operation> pending)
-    : async_function<F, value>(loop_of(executor), std::move(f),
-                               std::move(classify)),
-      home_(std::make_shared<home>(make(executor))),
+    : async_function<F, value>(loop, std::move(f), std::move(classify)),
+      home_(std::make_shared<home>(make(executor), loop->operations())),
       pending_(std::move(pending)) {}
 
   /// To be called once.
@@ -135,8 +135,8 @@ void start_asio_run(Handler&& handler, guard& through, const Executor& executor,
   pending->listen_to_slot();
   pending->enlist();
   auto& host = guard_access::host_of(through);
-  auto call = std::make_shared<run>(executor, std::move(f), host.classifier(),
-                                    pending);
+  auto call = std::make_shared<run>(executor, loop_of(executor), std::move(f),
+                                    host.classifier(), pending);
   call->end_with_context();
   call->begin(host, options ? &*options : nullptr);
   std::weak_ptr<run> link = call;

@@ -235,10 +235,11 @@ void guard_host::abandon_attempt(async_call& x) {
 
 void guard_host::finish(async_call& x) {
   x.end_ = end_of(*x.caller_);
-  release_loop(x.loop_.get());
-  released_.push_back(std::move(x.self_));
   if (!x.dropped_)
     x.on_done();
+  // After that, as whoever is answered may begin the next call.
+  release_loop(x.loop_.get());
+  released_.push_back(std::move(x.self_));
 }
 
 // -- time ---------------------------------------------------------------------
@@ -249,22 +250,40 @@ void guard_host::use_loop(const std::shared_ptr<event_loop>& x) {
       ++y.calls;
       return;
     }
+  // Loops that have ended do not sweep.
+  std::erase_if(loops_, [](const auto& y) { return y.calls == 0; });
   auto timer = x->make_timer([link = async_link_, loop = x.get()] {
     visit in{*link};
     if (in.host())
       in.host()->on_alarm(in.lock(), loop);
   });
-  loops_.push_back({x, std::move(timer), 1, never});
+  loops_.push_back({x, std::move(timer), 1, never, false});
 }
 
-// Without calls it has no timer, as a loop may run until it has none.
+// Without calls it has no timer, as a loop may run until it has none. But the
+// next call often begins with the end of this one, and to set a timer anew takes
+// longer than all else.
 void guard_host::release_loop(const event_loop* x) {
   auto i = std::find_if(loops_.begin(), loops_.end(),
                         [&](const auto& y) { return y.loop.get() == x; });
   CAISSON_ENSURE(i != loops_.end() && i->calls > 0,
                  "a call of an event loop that has none");
-  if (--i->calls == 0)
-    loops_.erase(i);
+  if (--i->calls > 0 || std::exchange(i->sweeps, true))
+    return;
+  i->loop->post([link = async_link_, x] {
+    visit in{*link};
+    if (in.host())
+      in.host()->sweep(x);
+  });
+}
+
+void guard_host::sweep(const event_loop* x) {
+  std::erase_if(loops_, [&](auto& y) {
+    if (y.loop.get() != x)
+      return false;
+    y.sweeps = false;
+    return y.calls == 0;
+  });
 }
 
 void guard_host::on_alarm(lock_type& lock, const event_loop* x) noexcept {

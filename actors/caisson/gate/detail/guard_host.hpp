@@ -207,6 +207,8 @@ private:
     std::size_t calls = 0;
     /// What the timer is set to.
     time_point set = never;
+    /// Whether it will be looked at again, as there were no calls.
+    bool sweeps = false;
   };
 
   void begin(lock_type& lock, async_call& x, call_options* options) noexcept;
@@ -221,6 +223,7 @@ private:
   void finish(async_call& x);
   void use_loop(const std::shared_ptr<event_loop>& x);
   void release_loop(const event_loop* x);
+  void sweep(const event_loop* x);
   void on_alarm(lock_type& lock, const event_loop* x) noexcept;
   void set_timers();
 

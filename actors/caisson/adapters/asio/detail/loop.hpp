@@ -89,8 +89,8 @@ class asio_home final
   : public asio_operation,
     public std::enable_shared_from_this<asio_home<Executor>> {
 public:
-  explicit asio_home(Executor x)
-    : operations_(operations_of(x)), executor_(std::move(x)) {}
+  asio_home(Executor x, std::shared_ptr<asio_operations> operations)
+    : operations_(std::move(operations)), executor_(std::move(x)) {}
   ~asio_home() override {
     std::lock_guard lock{operations_->mutex};
     operations_->all.erase(this);
@@ -140,10 +140,15 @@ private:
 /// Guards tell loops apart by their objects, so there is one for each context.
 class asio_loop final : public event_loop {
 public:
-  explicit asio_loop(asio::any_io_executor executor)
-    : home_(
-      std::make_shared<asio_home<asio::any_io_executor>>(std::move(executor))) {
+  explicit asio_loop(const asio::any_io_executor& executor)
+    : operations_(operations_of(executor)),
+      home_(std::make_shared<asio_home<asio::any_io_executor>>(executor,
+                                                               operations_)) {
     home_->enlist({});
+  }
+
+  [[nodiscard]] const std::shared_ptr<asio_operations>& operations() const {
+    return operations_;
   }
 
   void post(std::function<void()> f) override { home_->post(std::move(f)); }
@@ -153,6 +158,7 @@ public:
   }
 
 private:
+  const std::shared_ptr<asio_operations> operations_;
   const std::shared_ptr<asio_home<asio::any_io_executor>> home_;
 };
 
@@ -165,7 +171,7 @@ public:
   explicit asio_loop_service(asio::execution_context& x) : service(x) {}
 
   template <class Executor>
-  std::shared_ptr<event_loop> loop(const Executor& x) {
+  std::shared_ptr<asio_loop> loop(const Executor& x) {
     std::lock_guard lock{mutex_};
     auto out = loop_.lock();
     if (!out)
@@ -183,7 +189,7 @@ private:
 };
 
 template <class Executor>
-std::shared_ptr<event_loop> loop_of(const Executor& x) {
+std::shared_ptr<asio_loop> loop_of(const Executor& x) {
   return asio::use_service<asio_loop_service>(context_of(x)).loop(x);
 }
 

@@ -336,7 +336,7 @@ TEST_F(asio_run_test, is_a_loop_for_other_coroutines) {
   auto loop = asio_event_loop(executor());
   std::optional<std::thread::id> home;
   auto count = 0;
-  auto waiting = [&]() -> coroutine {
+  auto ask = [&]() -> coroutine {
     auto r = co_await run_awaitable(g, loop, [&]() -> task<int> {
       if (++count < 3)
         throw std::runtime_error{"not yet"};
@@ -344,7 +344,8 @@ TEST_F(asio_run_test, is_a_loop_for_other_coroutines) {
     });
     EXPECT_TRUE(r);
     home = std::this_thread::get_id();
-  }();
+  };
+  auto waiting = ask();
   std::jthread runner{[&] { context.run(); }};
   auto id = runner.get_id();
   runner.join();

@@ -261,8 +261,8 @@ void guard_host::use_loop(const std::shared_ptr<event_loop>& x) {
 }
 
 // Without calls it has no timer, as a loop may run until it has none. But the
-// next call often begins with the end of this one, and to set a timer anew takes
-// longer than all else.
+// next call often begins with the end of this one, and to set a timer anew
+// takes longer than all else.
 void guard_host::release_loop(const event_loop* x) {
   auto i = std::find_if(loops_.begin(), loops_.end(),
                         [&](const auto& y) { return y.loop.get() == x; });

@@ -23,10 +23,12 @@ public:
   admission(detail::guard_host& host, detail::guard_host::opened x)
     : host_(x.token == 0 ? nullptr : &host), opened_(std::move(x)) {}
 
+  /// Takes it over; `other` is over.
   admission(admission&& other) noexcept
     : host_(std::exchange(other.host_, nullptr)),
       opened_(std::move(other.opened_)) {}
 
+  /// Cancels what it was before.
   admission& operator=(admission&& other) noexcept {
     cancel();
     host_ = std::exchange(other.host_, nullptr);

@@ -260,11 +260,15 @@ protected:
     return out;
   }
 
+  /// What `f` has found once may be different the next time.
   template <class F>
   static bool eventually(F f) {
-    for (int i = 0; i < 2'000 && !f(); ++i)
+    for (int i = 0; i < 2'000; ++i) {
+      if (f())
+        return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    return f();
+    }
+    return false;
   }
 
   system_config cfg;

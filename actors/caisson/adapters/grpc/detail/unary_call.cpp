@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <grpcpp/support/slice.h>
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <utility>
@@ -15,6 +16,11 @@ namespace caisson::detail {
 namespace {
 
 constexpr int grpc_internal = 13;
+
+// A gate whose deadline is over cancels the call. So that its callers get the
+// gate's error and not, by chance, the status of gRPC, whose clock is coarser,
+// the call ends later.
+constexpr auto grpc_after_deadline = std::chrono::milliseconds(5);
 
 grpc_metadata
 copy_of(const std::multimap<::grpc::string_ref, ::grpc::string_ref>& x) {
@@ -35,7 +41,8 @@ grpc_unary_call::grpc_unary_call(const grpc_client_config& c,
                       {this, step::write},
                       {this, step::read},
                       {this, step::finish}} {
-  set_deadline(context_, time_point{duration{options.deadline_ns}});
+  set_deadline(context_, time_after(time_point{duration{options.deadline_ns}},
+                                    grpc_after_deadline));
   context_.set_wait_for_ready(c.wait_for_ready);
   add_metadata(context_, x.metadata, options,
                {c.priority_metadata, c.key_metadata});

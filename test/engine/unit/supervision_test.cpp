@@ -239,6 +239,29 @@ TEST(supervision, reset_forgets_the_history) {
 
 // -- lifetimes ----------------------------------------------------------------
 
+TEST(supervision, an_attempt_to_replace_a_worker_is_no_restart) {
+  patient p{restarting(1, 1min, schedule::exponential(10ms).limit(20ms))};
+  EXPECT_EQ(p.guard.retry_delay(p.random), 10ms);
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(p.guard.retry_delay(p.random), 20ms);
+  EXPECT_EQ(p.count("restarts"), 0);
+  EXPECT_TRUE(p.dies(0s));
+  // When the schedule is exhausted, or has no end, the last delay stays.
+  patient q{restarting(5, 1min, schedule::list({5ms, 7ms}))};
+  for (auto delay : {5ms, 7ms, 7ms, 7ms})
+    EXPECT_EQ(q.guard.retry_delay(q.random), delay);
+}
+
+TEST(supervision, that_starts_over_grants_restarts_again) {
+  patient p{restarting(1, 1min)};
+  EXPECT_TRUE(p.dies(0s));
+  EXPECT_FALSE(p.dies(1s));
+  p.guard.start_over();
+  EXPECT_TRUE(p.dies(2s));
+  EXPECT_EQ(p.count("restarts"), 2);
+  EXPECT_EQ(p.count("gave_up"), 1);
+}
+
 TEST(supervision, restarts_after_the_ends_that_the_lifetime_names) {
   auto restarts = [](worker_lifetime x) {
     supervision_config c;

@@ -18,9 +18,9 @@ namespace caisson::ctl {
 /// long things took. Numbers that are zero or not defined are left out; shares
 /// are per cent, times have three digits, and states their names. Those that an
 /// operator looks at first come first. What has changed since `before`, unless
-/// that is null, stands behind a number, and of what only grows how much that is
-/// per second, if `elapsed` is the time between the two. At most `columns` wide,
-/// as far as names permit.
+/// that is null, stands behind a number, and of counters how much that is per
+/// second, if `elapsed` is the time between the two. At most `columns` wide, as
+/// far as names permit.
 [[nodiscard]] std::string gate_view(const nlohmann::ordered_json& answer,
                                     const nlohmann::ordered_json& before,
                                     std::size_t columns,

@@ -178,7 +178,8 @@ struct call_record : call_info, call_notes, link<by_target>, link<by_caller> {
   std::vector<call_id> children;
   /// If it is a child itself.
   std::unique_ptr<child_state> child;
-  /// If its caller traces it, or sends baggage along; a child has that of the call it serves.
+  /// If its caller traces it, or sends baggage along; a child has that of the
+  /// call it serves.
   std::unique_ptr<call_trace> trace;
 
   // Of its place, whatever call it has:

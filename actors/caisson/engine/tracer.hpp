@@ -17,8 +17,8 @@
 namespace caisson::detail {
 
 /// Gives calls with a `traceparent` a span of the gate's own, each attempt one
-/// below it, and notifies subscribers when they end. Passes on what travels with
-/// calls. Does nothing for other calls.
+/// below it, and notifies subscribers when they end. Passes on what travels
+/// with calls. Does nothing for other calls.
 class tracer {
 public:
   /// In virtual time, `seed` makes the ids of spans the same in each run; they

@@ -83,8 +83,8 @@ inline constexpr std::string_view recovery_rule = "recovery";
 [[nodiscard]] std::vector<violation>
 broken_rules(const arm_config& arm, const arm_result& r, bool recovery);
 
-/// What was found, in a few lines each. Sentences are broken at `width`; what is
-/// to be copied is not.
+/// What was found, in a few lines each. Sentences are broken at `width`, and
+/// not what is to be copied.
 void write_exploration(std::ostream& out, const explore_plan& p,
                        const exploration& x, std::size_t width = any_width);
 

@@ -8,8 +8,8 @@
 
 namespace caisson::sim {
 
-/// A table for each arm: places down, kinds across; in lines of at most `width`,
-/// as far as that goes.
+/// A table for each arm: places down, kinds across; in lines of at most
+/// `width`, as far as that goes.
 void write_survival(std::ostream& out, const explore_plan& p,
                     const survival_map& m, std::size_t width = any_width);
 

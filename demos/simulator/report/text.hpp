@@ -16,8 +16,8 @@ namespace caisson::sim {
 
 /// A head line, a table with a row per arm, over time, what was checked, and
 /// the digests of the event logs. With several seeds: the share of runs per
-/// verdict instead of the single ones. `brief`: without what was checked and the
-/// digests. Lines are at most `width` long, as far as that goes.
+/// verdict instead of the single ones. `brief`: without what was checked and
+/// the digests. Lines are at most `width` long, as far as that goes.
 void write_text(std::ostream& out, const report& r, bool ascii,
                 std::size_t width = any_width, bool brief = false);
 

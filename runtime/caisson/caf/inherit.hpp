@@ -53,7 +53,8 @@ template <class... Ts>
 
 /// A call for work in the background that goes on when the deadline of `outer`
 /// has passed: it inherits nothing but the path, so that endless loops are
-/// still found, and its place in a trace with what belongs to it. The next gate gives it its default deadline.
+/// still found, and its place in a trace with what belongs to it. The next gate
+/// gives it its default deadline.
 template <class... Ts>
 [[nodiscard]] call detached(const call_options& outer, Ts&&... xs) {
   return {detail::make_early(std::forward<Ts>(xs)...),

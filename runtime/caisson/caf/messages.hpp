@@ -8,6 +8,8 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/detail/helper_messages.hpp>
+#include <caisson/caf/early_message.hpp>
+#include <caisson/caf/list_value.hpp>
 #include <caisson/caf/status.hpp>
 #include <caisson/policy/call_info.hpp>
 #include <caisson/policy/effect.hpp>
@@ -47,25 +49,6 @@ inline constexpr std::size_t max_subscribers = 256;
 
 /// How many requests to drain a gate may wait for its last call.
 inline constexpr std::size_t max_drains = 256;
-
-// -- types --------------------------------------------------------------------
-
-/// Registers CAF's own types and Caisson's with CAF 1.x. Does nothing on 0.17,
-/// or a second time. Call it before any actor system exists.
-void init_types();
-
-namespace detail {
-
-/// The message `xs...`, for objects that may be created before any config, such
-/// as a stack: CAF 1.x creates no message, not even of an integer, before types
-/// are registered.
-template <class... Ts>
-caf::message make_early(Ts&&... xs) {
-  init_types();
-  return caf::make_message(std::forward<Ts>(xs)...);
-}
-
-} // namespace detail
 
 // -- enumerations -------------------------------------------------------------
 
@@ -123,8 +106,7 @@ struct call_options {
   /// is more important. 0, and what is larger: by `key`, or by chance.
   std::uint8_t user_priority = 0;
   std::uint16_t stands_for = 0; ///< As in `call_info`. For gates only.
-  /// What tracing systems and callers say of the call, for all that it goes to:
-  /// `tracestate` and `baggage`.
+  /// `tracestate` and `baggage`, for all that the call goes to.
   propagated_fields propagated = {};
 };
 CAISSON_MESSAGE(call_options, time_left, deadline_ns, priority, permits,
@@ -184,14 +166,12 @@ struct call {
     options.traceparent = std::move(x);
     return std::move(*this);
   }
-  /// What tracing systems know of that trace, as W3C Trace Context says; an
-  /// invalid one is left out (see propagated_fields.hpp).
+  /// What tracing systems know of that trace; see propagated_fields.hpp.
   call&& tracestate(std::string_view x) && {
     options.propagated.set_tracestate(x);
     return std::move(*this);
   }
-  /// What the caller says of the call for all that it goes to, as W3C Baggage
-  /// says; invalid members are left out (see propagated_fields.hpp).
+  /// What the caller says to all that it goes to; see propagated_fields.hpp.
   call&& baggage(std::string_view x) && {
     options.propagated.set_baggage(x);
     return std::move(*this);

@@ -44,10 +44,10 @@ bool each_part(std::string_view text, char separator, F f) {
 // -- tracestate ---------------------------------------------------------------
 
 bool is_state_key(std::string_view x) noexcept {
-  constexpr std::string_view others = "_-*/@";
+  constexpr std::string_view marks = "_-*/@";
   return !x.empty() && x.size() <= longest_part && is_lower_or_digit(x[0])
          && std::all_of(x.begin(), x.end(), [&](char c) {
-              return is_lower_or_digit(c) || others.find(c) != others.npos;
+              return is_lower_or_digit(c) || marks.find(c) != marks.npos;
             });
 }
 
@@ -107,10 +107,10 @@ void shorten(std::vector<state_member>& all) {
 
 // RFC 9110 section 5.6.2.
 bool is_baggage_key(std::string_view x) noexcept {
-  constexpr std::string_view others = "!#$%&'*+-.^_`|~";
+  constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
   return !x.empty() && std::all_of(x.begin(), x.end(), [&](char c) {
     return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z')
-           || others.find(c) != others.npos;
+           || marks.find(c) != marks.npos;
   });
 }
 

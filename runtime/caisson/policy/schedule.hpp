@@ -148,8 +148,8 @@ public:
   /// No delays at all: exhausted from the start.
   schedule() = default;
 
-  /// As `constant`: where a schedule is expected, `10s` can be written. Not what
-  /// would have to be rounded.
+  /// As `constant`: where a schedule is expected, `10s` can be written. Not
+  /// what would have to be rounded.
   template <class Rep, class Period,
             class = std::enable_if_t<std::is_convertible_v<
               std::chrono::duration<Rep, Period>, duration>>>

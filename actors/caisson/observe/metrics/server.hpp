@@ -24,8 +24,8 @@ using health_rule = std::function<std::string(
 [[nodiscard]] std::string draining_gates(const std::vector<watched_gate>& all);
 
 /// Serves `/metrics` for Prometheus, and probes of an orchestrator: `/healthz`
-/// and `/readyz` are answered with 200, or with 503 and the reason. At `/` a page
-/// has links to these.
+/// and `/readyz` are answered with 200, or with 503 and the reason. At `/`
+/// a page has links to these.
 ///
 ///     caf::actor_system system{config};
 ///     caisson::metrics_server metrics{system};

@@ -63,9 +63,9 @@ private:
 inline constexpr std::size_t enough_metrics = std::size_t{1} << 20;
 
 /// All metrics of these gates at `now`: a list of Metrics of OTLP in JSON for
-/// each request, of which there is at least one. `offset` is the calendar's time
-/// minus that of the gates' clock. Histograms of durations have those examples
-/// that were published since they were last asked for.
+/// each request, of which there is at least one. `offset` is the time of the
+/// calendar minus that of the gates' clock. Histograms of durations have
+/// those examples that were published since they were last asked for.
 [[nodiscard]] std::vector<std::vector<std::string>>
 otlp_metrics(const std::vector<watched_gate>& gates, const metrics_config& c,
              gate_starts& starts, std::uint64_t now,

@@ -87,7 +87,8 @@ private:
 
 /// On CAF 0.17, says once on standard error that a system has gates and was
 /// made without `register_types`, as errors then have numbers in
-/// place of names, and cross to no other node. On 1.x types are registered for all systems.
+/// place of names, and cross to no other
+/// node. On 1.x types are registered for all systems.
 void warn_if_not_registered(caf::actor_system& sys);
 
 // Runs before the base class config is constructed, as CAF 1.x wants it.

@@ -1,4 +1,4 @@
-// What travels with a call beside its traceparent: tracestate and baggage.
+// Tracestate and baggage, which travel with a call beside its traceparent.
 #pragma once
 
 #include <cstddef>

@@ -27,12 +27,12 @@ TEST(unprepared_system, is_reported_once_in_a_program) {
   system_config prepared;
   EXPECT_EQ(said_by_two_gates(prepared), "");
   caf::actor_system_config plain;
-  auto said = said_by_two_gates(plain);
+  auto report = said_by_two_gates(plain);
 #if CAISSON_CAF_LEGACY
-  EXPECT_NE(said.find("caisson::system_config"), said.npos) << said;
-  EXPECT_EQ(said.find('\n'), said.size() - 1) << said;
+  EXPECT_NE(report.find("caisson::system_config"), report.npos) << report;
+  EXPECT_EQ(report.find('\n'), report.size() - 1) << report;
 #endif
-  EXPECT_EQ(said_by_two_gates(plain), CAISSON_CAF_LEGACY ? "" : said);
+  EXPECT_EQ(said_by_two_gates(plain), CAISSON_CAF_LEGACY ? "" : report);
 }
 
 } // namespace

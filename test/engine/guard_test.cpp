@@ -265,35 +265,17 @@ TEST(guard, takes_the_options_of_a_call) {
       EXPECT_EQ(a.deadline(), g.clock.now() + 3s);
       EXPECT_EQ(a.traceparent().substr(0, 35),
                 "00-4bf92f3577b34da6a3ce929d0e0e4736");
-      return 1;
-    },
-    {.time_left = 3s,
-     .key = "tenant",
-     .traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"});
-  EXPECT_TRUE(r) << r.text();
-  EXPECT_EQ(g.calls.run([] { return 1; }, {.time_left = no_time_left}).error(),
-            errc::deadline_exceeded);
-}
-
-TEST(guard, passes_on_the_state_of_a_trace_and_baggage) {
-  guarded g{stack{"g"}};
-  call_options o{
-    .traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"};
-  o.propagated.set_tracestate("rojo=1");
-  o.propagated.set_baggage("user=7");
-  auto r = g.calls.run(
-    [](const attempt& a) {
       EXPECT_EQ(a.tracestate(), "rojo=1");
       EXPECT_EQ(a.baggage(), "user=7");
       return 1;
     },
-    o);
+    {.time_left = 3s,
+     .key = "tenant",
+     .traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+     .propagated = propagated_fields::from_list({"rojo=1", "user=7"})});
   EXPECT_TRUE(r) << r.text();
-  r = g.calls.run([](const attempt& a) {
-    EXPECT_EQ(a.tracestate() + a.baggage(), "");
-    return 1;
-  });
-  EXPECT_TRUE(r) << r.text();
+  EXPECT_EQ(g.calls.run([] { return 1; }, {.time_left = no_time_left}).error(),
+            errc::deadline_exceeded);
 }
 
 TEST(guard, lets_the_thread_wait_for_a_token) {

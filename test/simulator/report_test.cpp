@@ -241,7 +241,9 @@ TEST(wrapping, breaks_at_blanks) {
 
 TEST(wrapping, keeps_the_indentation_of_a_line) {
   auto text = [](const char* line, std::size_t width) {
-    return written(write_wrapped, line, width);
+    std::ostringstream out;
+    write_wrapped(out, line, width);
+    return out.str();
   };
   EXPECT_EQ(text("abc def gh", 7), "abc def\n  gh\n");
   EXPECT_EQ(text("   abc def gh", 10), "   abc def\n     gh\n");

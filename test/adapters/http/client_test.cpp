@@ -19,9 +19,7 @@ namespace {
 // What the server has seen of the last request.
 struct seen {
   std::mutex mutex;
-  std::string method;
-  std::string target;
-  std::string body;
+  std::string method, target, body;
   std::multimap<std::string, std::string> headers;
 
   void keep(const httplib::Request& x) {

@@ -26,14 +26,11 @@ using namespace std::chrono_literals;
 namespace caisson::test {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using testing::HasSubstr, testing::Not, testing::StartsWith;
 
 struct ctl_output {
   int status = -1;
-  std::string out;
-  std::string err;
+  std::string out, err;
 };
 
 ctl_output type(std::vector<std::string> words, ctl::ctl_parts parts = {}) {
@@ -43,8 +40,7 @@ ctl_output type(std::vector<std::string> words, ctl::ctl_parts parts = {}) {
     argv.push_back(x.c_str());
   if (!parts.sleep)
     parts.sleep = [](duration) {};
-  std::ostringstream out;
-  std::ostringstream err;
+  std::ostringstream out, err;
   auto status = ctl::command_main(static_cast<int>(argv.size()), argv.data(),
                                   out, err, parts);
   return {status, out.str(), err.str()};
@@ -62,9 +58,7 @@ protected:
     server->add(gates);
   }
 
-  [[nodiscard]] std::string control() const {
-    return (dir / "control").string();
-  }
+  std::string control() const { return (dir / "control").string(); }
 
   ctl_output ctl(std::vector<std::string> words,
                  ctl::ctl_parts parts = {}) const {

@@ -1,11 +1,15 @@
 // Numbers and sentences in results for people.
+#include <support/sim_results.hpp>
+
 #include <simulator/report/numbers.hpp>
 #include <simulator/report/wrapping.hpp>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <limits>
+#include <cmath>
+#include <cstddef>
+#include <sstream>
 #include <string>
 #include <vector>
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr answer_info server_failed{.kind = answer_class::retry};
 
-std::int64_t metric_of(guard& g, const std::string& name) {
+std::int64_t status_metric(guard& g, const std::string& name) {
   for (const auto& [key, value] : g.get_status().metrics)
     if (key == name)
       return value;
@@ -134,7 +134,7 @@ TEST(admission, is_not_repeated_by_a_retrier) {
             .breaker({.threshold = 3}),
           clock};
   g.admit().fail("no", server_failed);
-  EXPECT_EQ(metric_of(g, "calls"), 1);
+  EXPECT_EQ(status_metric(g, "calls"), 1);
   clock.pass(10s);
   EXPECT_TRUE(g.admit());
 }
@@ -195,7 +195,7 @@ TEST(admission, can_be_used_by_many_threads) {
     x.join();
   EXPECT_LE(most, 3);
   EXPECT_GT(admitted, 0);
-  EXPECT_EQ(metric_of(g, "calls"), 4'000);
+  EXPECT_EQ(status_metric(g, "calls"), 4'000);
 }
 
 } // namespace

@@ -26,7 +26,8 @@
 namespace caisson {
 
 /// An event loop for `run_awaitable`: the context of an executor of Asio. By
-/// any thread.
+/// any thread. Make it once and share it: a guard has a timer for each loop that
+/// has calls, and looks at all of these.
 template <class Executor>
 [[nodiscard]] std::shared_ptr<event_loop>
 asio_event_loop(const Executor& executor) {
@@ -92,22 +93,25 @@ private:
     if (!executor)
       return; // The attempt is gone, and so is its context.
     auto signal = std::make_shared<asio::cancellation_signal>();
-    x->on_abandoned([where = home_, link = std::weak_ptr{signal}] {
-      where->post([link] {
-        if (auto live = link.lock())
-          live->emit(asio::cancellation_type::terminal);
-      });
-    });
     auto done = [this, x, signal](const std::exception_ptr& thrown) {
       x->end(this->result_of(thrown), true);
     };
     asio::co_spawn(
-      *executor, carry_out(x),
+      *executor, carry_out(x, signal),
       asio::bind_cancellation_slot(signal->slot(), std::move(done)));
   }
 
+  // Listens from within the coroutine: a signal before its first step would end
+  // it where Asio catches nothing.
   asio::awaitable<void, awaitable_executor>
-  carry_out(std::shared_ptr<async_attempt> x) {
+  carry_out(std::shared_ptr<async_attempt> x,
+            std::weak_ptr<asio::cancellation_signal> signal) {
+    x->on_abandoned([where = home_, signal] {
+      where->post([signal] {
+        if (auto live = signal.lock())
+          live->emit(asio::cancellation_type::terminal);
+      });
+    });
     if constexpr (std::is_void_v<value>) {
       co_await this->call(*x);
       this->value_of(*x).emplace();
@@ -117,6 +121,9 @@ private:
   }
 
   void post(std::function<void()> f) override { home_->post(std::move(f)); }
+
+  // Its context has ended.
+  void on_attempt_gone() override { this->cancel(); }
 
   void on_done() override {
     auto self = std::static_pointer_cast<asio_run>(this->shared_from_this());

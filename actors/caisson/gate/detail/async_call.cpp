@@ -49,11 +49,13 @@ private:
 // -- attempts -----------------------------------------------------------------
 
 async_attempt::~async_attempt() {
-  if (!ended_)
-    end({std::make_exception_ptr(std::runtime_error{"the attempt is gone"}),
-         "the attempt is gone",
-         {}},
-        false);
+  if (ended_)
+    return;
+  call_->on_attempt_gone();
+  end({std::make_exception_ptr(std::runtime_error{"the attempt is gone"}),
+       "the attempt is gone",
+       {}},
+      false);
 }
 
 void async_attempt::on_abandoned(std::function<void()> f) {
@@ -229,6 +231,8 @@ void guard_host::abandon_attempt(async_call& x) {
   if (!state)
     return;
   state->abandoned = true;
+  // It goes on, whatever the call is answered with.
+  x.caller_->executed = true;
   if (auto f = std::exchange(state->on_abandoned, {}))
     f();
 }

@@ -99,6 +99,9 @@ private:
   virtual std::shared_ptr<async_attempt_state> make_state() = 0;
   /// Starts an attempt: calls the user's function. Throws nothing.
   virtual void start(std::shared_ptr<async_attempt> x) = 0;
+  /// An attempt was destroyed before its end, which will be a failure unless
+  /// this cancels the call.
+  virtual void on_attempt_gone() {}
   /// Whether the function looks at the options.
   [[nodiscard]] virtual bool takes_options() const noexcept = 0;
   /// Runs `f` soon in a thread in which attempts may start. Called under the

@@ -77,11 +77,12 @@ guard_host::~guard_host() {
     std::lock_guard lock{refreshed_by_->mutex};
     refreshed_by_->host = nullptr;
   }
+  // Attempts that end meanwhile come here, and not to what is abandoned.
+  stop();
   {
     std::lock_guard lock{async_link_->mutex};
     async_link_->host = nullptr;
   }
-  stop();
   lock_type lock{mutex_};
   awaits_end_ = true;
   left_.wait(lock,
@@ -245,7 +246,8 @@ void guard_host::wait(lock_type& lock, thread_caller& who) {
   who.place.reset();
   // This thread is going to do something else, perhaps for long: it runs the
   // user's function, a listener, or leaves.
-  auto hands_out = !events_.empty() && handing_out_ == std::thread::id{};
+  auto hands_out = !released_.empty()
+                   || (!events_.empty() && handing_out_ == std::thread::id{});
   if (timekeeper_ == &who && (who.answer || who.next || stopped_ || hands_out))
     pass_the_clock();
 }

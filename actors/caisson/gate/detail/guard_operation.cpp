@@ -49,8 +49,11 @@ caf::error guard_host::operate(F f) {
 // progress, that publishes.
 void guard_host::refresh() {
   lock_type lock{mutex_, std::try_to_lock};
-  if (lock && !stopped_)
-    step running{*this};
+  if (!lock || stopped_)
+    return;
+  { step running{*this}; }
+  if (awaits_end_)
+    left_.notify_all();
 }
 
 // When this returns, no other thread is in the old listener any more.
@@ -68,6 +71,7 @@ void guard_host::listen_to_events(listener f) {
 
 void guard_host::drain() {
   auto lock = enter();
+  ++inside_;
   if (!stopped_) {
     step running{*this};
     engine_.on_drain({}, running.now());
@@ -75,6 +79,7 @@ void guard_host::drain() {
   hand_out_events(lock);
   awaits_end_ = true;
   left_.wait(lock, [&] { return stopped_ || engine_.live() == 0; });
+  leave();
 }
 
 void guard_host::stop() {
@@ -96,6 +101,9 @@ void guard_host::stop() {
 // does so for ever while others cause more.
 void guard_host::hand_out_events(lock_type& lock) {
   constexpr int most_at_once = 100;
+  // The last call may just have ended.
+  if (awaits_end_)
+    left_.notify_all();
   if (!released_.empty()) {
     auto old = std::exchange(released_, {});
     lock.unlock();

@@ -6,8 +6,11 @@
 #include <caisson/gate/event_loop.hpp>
 
 #include <asio/any_io_executor.hpp>
+#include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
+#include <asio/strand.hpp>
+#include <asio/thread_pool.hpp>
 
 #include <functional>
 #include <memory>
@@ -188,9 +191,32 @@ private:
   std::weak_ptr<asio_loop> loop_;
 };
 
+/// The executor behind a strand, as what waits for a strand delays the timers of
+/// others.
+template <class Executor>
+asio::any_io_executor without_strand(const Executor& x) {
+  return x;
+}
+template <class Executor>
+asio::any_io_executor without_strand(const asio::strand<Executor>& x) {
+  return without_strand(x.get_inner_executor());
+}
+inline asio::any_io_executor without_strand(const asio::any_io_executor& x) {
+  using in_loop = asio::strand<asio::io_context::executor_type>;
+  using in_pool = asio::strand<asio::thread_pool::executor_type>;
+  if (const auto* s = x.target<in_loop>())
+    return s->get_inner_executor();
+  if (const auto* s = x.target<in_pool>())
+    return s->get_inner_executor();
+  if (const auto* s = x.target<asio::strand<asio::any_io_executor>>())
+    return s->get_inner_executor();
+  return x;
+}
+
 template <class Executor>
 std::shared_ptr<asio_loop> loop_of(const Executor& x) {
-  return asio::use_service<asio_loop_service>(context_of(x)).loop(x);
+  return asio::use_service<asio_loop_service>(context_of(x))
+    .loop(without_strand(x));
 }
 
 } // namespace caisson::detail

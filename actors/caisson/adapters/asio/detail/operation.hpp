@@ -104,16 +104,23 @@ public:
   using executor_type = asio::associated_executor_t<Handler>;
 
   explicit asio_result_operation(Handler&& handler)
-    : executor_(asio::get_associated_executor(handler)), work_(executor_),
-      operations_(operations_of(executor_)), handler_(std::move(handler)) {}
+    : executor_(asio::get_associated_executor(handler)), work_(*executor_),
+      operations_(operations_of(*executor_)), handler_(std::move(handler)) {}
 
-  [[nodiscard]] const executor_type& executor() const { return executor_; }
+  /// @pre it is not complete, and its context has not ended
+  [[nodiscard]] const executor_type& executor() const { return *executor_; }
 
   /// To be called once, before the operation begins. Any thread may be in
   /// `cancel` at any time from then on.
   void enlist() {
-    std::lock_guard lock{operations_->mutex};
-    operations_->all.emplace(this, this->weak_from_this());
+    {
+      std::lock_guard lock{operations_->mutex};
+      if (!operations_->closed) {
+        operations_->all.emplace(this, this->weak_from_this());
+        return;
+      }
+    }
+    abandon();
   }
 
   /// The operation has begun: from now on, the handler's cancellation slot and
@@ -156,6 +163,7 @@ public:
       post(std::move(*handler_), std::move(make));
       handler_.reset();
       work_.reset();
+      executor_.reset();
     }
     return true;
   }
@@ -170,6 +178,7 @@ public:
         handler.emplace(std::move(*handler_));
       handler_.reset();
       work_.reset();
+      executor_.reset();
     }
     if (cancel)
       cancel();
@@ -178,8 +187,8 @@ public:
 private:
   template <class Make>
   void post(Handler&& handler, Make&& make) {
-    asio::post(executor_, [handler = std::move(handler),
-                           make = std::move(make)]() mutable {
+    asio::post(*executor_, [handler = std::move(handler),
+                            make = std::move(make)]() mutable {
       // Its frame may end with the handler, which owns this one.
       auto own = std::move(handler);
       Result result = make();
@@ -201,7 +210,8 @@ private:
       f();
   }
 
-  const executor_type executor_;
+  /// Until its end: it must not live longer than its context.
+  std::optional<executor_type> executor_;
   asio::executor_work_guard<executor_type> work_;
   const std::shared_ptr<asio_operations> operations_;
   std::optional<Handler> handler_;

@@ -109,7 +109,8 @@ worker_change upstream::take_other(const made_worker& x) {
     return up(*x.info);
   }
   std::string failure;
-  auto delay = supervisor_.retry_delay(core_.random, &failure);
+  auto delay = std::max(supervisor_.retry_delay(core_.random, &failure),
+                        least_replacement_delay);
   if (!failure.empty())
     core_.layers.note_failure(core_.layers.size(), "schedule", failure);
   restart_at_ = time_after(core_.now(), delay);

@@ -31,6 +31,11 @@ struct [[nodiscard]] worker_change {
 /// Knows whether there is a worker, has it made again when it is lost, and
 /// keeps the calls that wait for it.
 class upstream {
+  /// Attempts to replace a worker do not end, so there is time between them,
+  /// whatever the schedule says.
+  static constexpr duration least_replacement_delay = std::chrono::milliseconds(
+    100);
+
 public:
   upstream(engine_core& core, target_table& targets, supervision_config s);
 

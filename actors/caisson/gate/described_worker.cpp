@@ -255,6 +255,12 @@ described_worker::changes_from(const described_worker& before) const {
   };
   auto now = settings_->rows();
   auto then = before.settings_->rows();
+  auto same_keys = std::equal(now.begin(), now.end(), then.begin(), then.end(),
+                              [](auto& a, auto& b) { return a.key == b.key; })
+                   && now.size() == values_.size()
+                   && then.size() == before.values_.size();
+  if (!same_keys)
+    return "other settings";
   for (std::size_t i = 0; i < now.size() && i < then.size(); ++i) {
     const auto& key = now[i].key;
     if (std::find(secrets_.begin(), secrets_.end(), key) != secrets_.end()) {

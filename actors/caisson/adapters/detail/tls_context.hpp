@@ -72,7 +72,9 @@ inline bool identify(SSL_CTX& to, const tls_identity& x, tls_problem& why) {
              + take_tls_error() + ")"};
     return false;
   }
-  if (SSL_CTX_use_PrivateKey_file(&to, x.key.c_str(), SSL_FILETYPE_PEM) != 1) {
+  // Loading a key of another type than the certificate is no error to OpenSSL.
+  if (SSL_CTX_use_PrivateKey_file(&to, x.key.c_str(), SSL_FILETYPE_PEM) != 1
+      || SSL_CTX_check_private_key(&to) != 1) {
     why = {x.key_setting, "it must be a PEM file without a password, with the "
                           "key of `"
                             + std::string{x.certificate_setting} + "` ("

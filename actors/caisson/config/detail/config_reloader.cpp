@@ -64,10 +64,13 @@ std::shared_ptr<const ordered_stack> order_of(const managed_gate& gate,
   out->policies = next.policies.policies;
   if (gate.supervised_by_file)
     out->supervision = next.policies.supervision;
-  if (next.described && !next.described->equals(*now.described)) {
+  if (next.described
+      && (gate.worker_unknown || !next.described->equals(*now.described))) {
     out->behind = std::make_shared<worker>(
       next.described->make(next.policies.supervision));
     out->worker_changes = next.described->changes_from(*now.described);
+    if (out->worker_changes.empty())
+      out->worker_changes = "made again, as it is not known which one it is";
   }
   auto before = now.policies.policies.names();
   auto after = next.policies.policies.names();
@@ -319,8 +322,12 @@ void config_reloader::finish_swap() {
   for (auto i = gates_.begin(); i != gates_.end();) {
     auto& [name, x] = *i;
     if (goes_on(name)) {
-      if (!round_->unchanged.contains(name))
+      if (round_->unchanged.contains(name)) {
+        x.worker_unknown = x.worker_unknown || round_->orders.at(name)->behind;
+      } else {
         x.entry = std::move(round_->next.gates.find(name)->second);
+        x.worker_unknown = false;
+      }
       ++i;
       continue;
     }

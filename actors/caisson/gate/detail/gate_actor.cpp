@@ -294,10 +294,15 @@ bool gate_actor::take_new_worker(worker_made& x) {
   if (!maker_ || caf::actor_cast<caf::actor_addr>(current_sender()) != maker_
       || !engine_.awaits_worker(x.incarnation))
     return false;
+  // What is due by now goes to the worker that is there.
+  const auto at = now();
+  engine_.on_timer(at);
+  if (!engine_.awaits_worker(x.incarnation))
+    return false;
   maker_ = nullptr;
   auto result = x.handle ? use_worker(std::move(x.handle))
                          : made_worker{{}, x.failure};
-  engine_.on_worker_made(result, now());
+  engine_.on_worker_made(result, at);
   return true;
 }
 

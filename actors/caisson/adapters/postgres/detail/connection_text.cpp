@@ -55,13 +55,6 @@ std::optional<keywords> keywords_of(const std::string& text,
   return result;
 }
 
-// Whether the text may say a password, as far as can be seen without reading
-// it.
-bool has_secret(std::string_view text) {
-  return text.find("password") != std::string_view::npos
-         || text.find('@') != std::string_view::npos;
-}
-
 std::string text_of(const keywords& all) {
   std::string text;
   for (const auto& [key, value] : all) {
@@ -157,12 +150,11 @@ void check_postgres_connection(const postgres_client_config& c,
   std::string problem;
   auto all = keywords_of(c.connection, problem);
   if (!all) {
-    // What libpq says may quote a part of it.
+    // What libpq says may quote a part of it, which may be a password.
     add(problem_kind::range, "connection",
-        has_secret(c.connection)
-          ? "libpq cannot read it; it may hold a password, so that the reason "
-            "is not shown: write `host=… dbname=…` and `password` by itself"
-          : "libpq cannot read it: " + problem);
+        "libpq cannot read it: write `host=… port=… dbname=… user=…`, and "
+        "`password` by itself (the reason is not shown, as it may hold a "
+        "password)");
   } else if (!c.password.empty() && all->contains("password")) {
     add(problem_kind::relation, "password",
         "`connection` has one, too: leave out one of them");

@@ -302,14 +302,23 @@ TEST(vegas_limit, ends_a_probe_without_enough_calls) {
 }
 
 TEST(vegas_limit, does_not_probe_in_a_drain) {
-  limit_rig h{probing()};
-  h.round(20, 100ms);
-  auto in_flight = h.arrive_together(20);
-  h.policy.drain(h.e);
-  h.advance(100ms);
-  h.finish_all();
-  EXPECT_EQ(h.count("probed"), 0);
-  EXPECT_EQ(h.policy.state(), "adjusting");
+  for (auto drained : {false, true}) {
+    limit_rig h{probing()};
+    h.round(20, 100ms);
+    h.round(20, 125ms);
+    auto in_flight = h.arrive_together(19);
+    h.advance(1ms);
+    auto last = h.arrive();
+    if (drained)
+      h.policy.drain(h.e);
+    h.advance(124ms);
+    for (auto id : in_flight)
+      h.finish(id);
+    h.advance(1ms);
+    h.finish(last);
+    EXPECT_EQ(h.count("probed"), drained ? 0 : 1);
+    EXPECT_EQ(h.policy.state(), drained ? "adjusting" : "measuring");
+  }
 }
 
 /// A worker with so many servers, 100 ms each, keeps what it has: more calls

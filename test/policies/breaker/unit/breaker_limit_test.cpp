@@ -232,6 +232,11 @@ TEST(breaker_limit, knows_the_most_in_flight_of_the_last_two_windows) {
   r.advance(1h);
   r.good();
   EXPECT_EQ(r.limit(), 8);
+  while (r.limit() > 0)
+    r.good();
+  while (r.limit() == 0)
+    r.bad();
+  EXPECT_EQ(r.limit(), 10);
 }
 
 TEST(breaker_limit, forgets_the_most_in_flight_after_two_windows) {

@@ -84,6 +84,26 @@ TEST(async_guard, may_end_before_its_calls) {
   EXPECT_EQ(g.ended, 2);
 }
 
+// The first attempt has its effect after the caller has its answer.
+TEST(async_guard, may_have_executed_while_an_abandoned_attempt_goes_on) {
+  async_guarded g{retried(0s).deadline({.name = "attempt", .timeout = 1s})};
+  async_guarded::answer got;
+  auto waiting = g.run(got, [&](const attempt& a) -> task<int> {
+    if (a.number() == 1) {
+      co_await g.loop->pause(10s);
+      co_return 1;
+    }
+    co_await g.loop->pause(1ms);
+    throw attempt_error{"refused", answer_info{.kind = answer_class::fail,
+                                               .may_have_executed = false}};
+  });
+  g.loop->run_for(9s);
+  ASSERT_TRUE(got && !got->ok());
+  EXPECT_TRUE(got->may_have_executed());
+  g.loop->run();
+  EXPECT_EQ(g.metric("late_results"), 1);
+}
+
 TEST(async_guard, takes_an_attempt_that_is_destroyed_for_a_failure) {
   async_guarded g{stack{"g"}.breaker({.threshold = 1})};
   async_guarded::answer got;

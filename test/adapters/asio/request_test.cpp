@@ -196,6 +196,29 @@ TEST_F(asio_request_test, ends_with_its_context) {
     std::this_thread::yield();
 }
 
+TEST_F(asio_request_test, begins_nothing_while_its_context_ends) {
+  struct asks_at_its_end {
+    asio_request_test& test;
+    const caf::actor& gate;
+    asio::io_context& context;
+    ~asks_at_its_end() {
+      async_request<int>(test.sys, gate, 5s, 4,
+                         asio::bind_executor(context, [](result<int>) {
+                           ADD_FAILURE() << "nobody runs it";
+                         }));
+    }
+  };
+  auto gate = gate_of(echo);
+  {
+    asio::io_context short_lived;
+    auto own = std::make_unique<asks_at_its_end>(*this, gate, short_lived);
+    asio::post(short_lived, [own = std::move(own)] {});
+  }
+  // Answers that come now find nobody.
+  EXPECT_EQ(
+    async_request<int>(sys, gate, 5s, 4, asio::use_future).get().value(), 4);
+}
+
 TEST_F(asio_request_test, ends_while_answers_come) {
   auto gate = gate_of(echo);
   for (int i = 0; i < 300; ++i) {

@@ -1,27 +1,15 @@
 // Calls through guards as operations of Asio.
-#include <caisson/adapters/asio/run.hpp>
 #include <caisson/coroutines.hpp>
-#include <caisson/guard.hpp>
 
+#include <adapters/asio/run_fixture.hpp>
 #include <support/coroutine.hpp>
 
-#include <gtest/gtest.h>
-
-#include <asio.hpp>
-#include <asio/experimental/awaitable_operators.hpp>
-
-#include <atomic>
 #include <chrono>
-#include <cstdint>
-#include <future>
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
-
-using namespace std::chrono_literals;
 
 namespace caisson::test {
 namespace {
@@ -30,42 +18,6 @@ namespace {
 struct run_value {
   explicit run_value(int n) : number(n) {}
   int number;
-};
-
-asio::awaitable<void> pause(duration d) {
-  asio::steady_timer timer{co_await asio::this_coro::executor, d};
-  co_await timer.async_wait(asio::use_awaitable);
-}
-
-class asio_run_test : public testing::Test {
-public:
-  using answer = std::optional<result<int>>;
-
-  auto into(answer& out) {
-    return asio::bind_executor(context,
-                               [&out](result<int> r) { out = std::move(r); });
-  }
-
-  /// Waits for ever, unless it is cancelled.
-  auto endless() {
-    return [this](const attempt& a) -> asio::awaitable<int> {
-      ++running;
-      try {
-        co_await pause(1h);
-      } catch (...) {
-        --running;
-        abandoned += a.abandoned() ? 1 : 0;
-        throw;
-      }
-      co_return 1;
-    };
-  }
-
-  auto executor() { return context.get_executor(); }
-
-  // Before the context, whose end may end attempts.
-  int running = 0, abandoned = 0;
-  asio::io_context context;
 };
 
 TEST_F(asio_run_test, retries_in_a_coroutine) {
@@ -183,149 +135,6 @@ TEST_F(asio_run_test, is_cancelled_by_its_slot) {
   EXPECT_EQ(abandoned, 1);
   EXPECT_EQ(g.get_status().metric("semaphore", "in_use"), 0);
   EXPECT_EQ(g.get_status().metric("cancelled"), 2);
-}
-
-TEST_F(asio_run_test, ends_with_the_coroutine_that_lost_a_race) {
-  using namespace asio::experimental::awaitable_operators;
-  guard g{stack{"g"}};
-  auto race = [&]() -> asio::awaitable<void> {
-    auto first = co_await (
-      async_run(g, executor(), endless(), asio::use_awaitable) || pause(20ms));
-    EXPECT_EQ(first.index(), 1u);
-  };
-  asio::co_spawn(context, race(), asio::detached);
-  context.run();
-  EXPECT_EQ(abandoned, 1);
-  EXPECT_EQ(g.get_status().metric("cancelled"), 1);
-}
-
-TEST_F(asio_run_test, ends_with_its_context) {
-  guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 9})};
-  auto held = std::make_shared<int>(0);
-  {
-    asio::io_context short_lived;
-    for (int i = 0; i < 3; ++i)
-      async_run(
-        g, short_lived.get_executor(),
-        [held]() -> asio::awaitable<int> {
-          co_await pause(1h);
-          co_return *held;
-        },
-        asio::bind_executor(short_lived, [held](result<int>) {
-          ADD_FAILURE() << "nobody runs it";
-        }));
-    short_lived.poll();
-    EXPECT_EQ(g.get_status().metric("semaphore", "waiting"), 2);
-  }
-  EXPECT_EQ(held.use_count(), 1);
-  auto s = g.get_status();
-  EXPECT_EQ(s.metric("semaphore", "in_use"), 0);
-  EXPECT_EQ(s.metric("semaphore", "waiting"), 0);
-}
-
-// The handler is in one context, the attempts in another.
-TEST_F(asio_run_test, ends_with_the_context_of_its_attempts) {
-  guard g{stack{"g"}.retrier({.max_attempts = 3,
-                              .backoff = schedule::constant(1ms),
-                              .idempotent = true})};
-  answer got;
-  {
-    asio::io_context short_lived;
-    async_run(g, short_lived.get_executor(), endless(), into(got));
-    short_lived.poll();
-    EXPECT_EQ(running, 1);
-  }
-  context.run();
-  ASSERT_TRUE(got);
-  EXPECT_EQ(got->error(), errc::cancelled);
-}
-
-TEST_F(asio_run_test, may_end_before_its_calls) {
-  std::vector<answer> got(3);
-  {
-    guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 9})};
-    for (auto& x : got)
-      async_run(g, executor(), endless(), into(x));
-    context.poll();
-  }
-  context.run();
-  for (const auto& x : got) {
-    ASSERT_TRUE(x);
-    EXPECT_EQ(x->error(), errc::cancelled);
-  }
-  EXPECT_EQ(running, 0);
-}
-
-TEST_F(asio_run_test, serves_many_threads_beside_others) {
-  guard g{stack{"g"}
-            .deadline({.timeout = 30s})
-            .retrier({.max_attempts = 3,
-                      .backoff = schedule::constant(1ms),
-                      .idempotent = true,
-                      .budget = false})
-            .semaphore({.permits = 3, .max_waiters = 5000})};
-  asio::thread_pool pool{3};
-  std::atomic<int> good{0}, busy{0}, most{0};
-  auto enter = [&] {
-    auto now = ++busy;
-    for (auto m = most.load(); m < now && !most.compare_exchange_weak(m, now);)
-      continue;
-  };
-  auto ask = [&]() -> asio::awaitable<void> {
-    for (int k = 0; k < 10; ++k) {
-      auto r = co_await async_run(
-        g, pool.get_executor(),
-        [&](const attempt& a) -> asio::awaitable<int> {
-          enter();
-          co_await asio::post(asio::use_awaitable);
-          --busy;
-          if (a.number() == 1 && a.deadline() != never && good % 3 == 0)
-            throw std::runtime_error{"once"};
-          co_return 1;
-        },
-        asio::use_awaitable);
-      good += r.ok() ? 1 : 0;
-    }
-  };
-  for (int i = 0; i < 60; ++i)
-    asio::co_spawn(pool, ask(), asio::detached);
-  std::jthread other{[&] {
-    for (int k = 0; k < 200; ++k)
-      (void)g.run([&] {
-        enter();
-        --busy;
-      });
-  }};
-  other.join();
-  pool.join();
-  EXPECT_EQ(good, 600);
-  EXPECT_LE(most, 3);
-  EXPECT_EQ(g.get_status().metric("semaphore", "in_use"), 0);
-}
-
-TEST_F(asio_run_test, survives_cancellations_by_many_threads) {
-  guard g{stack{"g"}
-            .deadline({.timeout = 2ms})
-            .semaphore({.permits = 3, .max_waiters = 5000})};
-  asio::thread_pool pool{3};
-  std::atomic<int> ended{0};
-  auto ask = [&](int i) -> asio::awaitable<void> {
-    for (int k = 0; k < 10; ++k) {
-      (void)co_await async_run(
-        g, pool.get_executor(),
-        [i, k]() -> asio::awaitable<int> {
-          co_await pause(std::chrono::microseconds(1000 + 200 * ((i + k) % 9)));
-          co_return 1;
-        },
-        asio::use_awaitable);
-      ++ended;
-    }
-  };
-  for (int i = 0; i < 60; ++i)
-    asio::co_spawn(pool, ask(i), asio::detached);
-  pool.join();
-  EXPECT_EQ(ended, 600);
-  EXPECT_EQ(g.get_status().metric("semaphore", "in_use"), 0);
 }
 
 // A coroutine of another library, in the loop of Asio.

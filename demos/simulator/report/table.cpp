@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
 namespace caisson::sim {
@@ -48,13 +49,26 @@ std::size_t text_table::width() const {
   return line_width(widths());
 }
 
+// Of a column whose cells can be broken: no word is.
+std::size_t text_table::least_width(std::size_t column) const {
+  std::size_t out = 14;
+  for (const auto& cells : rows_) {
+    auto words = std::istringstream{cells[column]};
+    for (std::string word; words >> word;)
+      out = std::max(out, word.size());
+  }
+  return out;
+}
+
 // Takes from the widest column whose cells can be broken.
 void text_table::narrow(sizes& widths, std::size_t most) const {
-  constexpr std::size_t least = 14;
+  sizes least(widths.size());
+  for (std::size_t i = 0; i < least.size(); ++i)
+    least[i] = least_width(i);
   while (line_width(widths) > most) {
     auto widest = widths.size();
     for (std::size_t i = 0; i < widths.size(); ++i)
-      if (columns_[i].side == align::left && widths[i] > least
+      if (columns_[i].side == align::left && widths[i] > least[i]
           && (widest == widths.size() || widths[i] > widths[widest]))
         widest = i;
     if (widest == widths.size())

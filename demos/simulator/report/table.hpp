@@ -38,6 +38,7 @@ private:
   using sizes = std::vector<std::size_t>;
 
   [[nodiscard]] sizes widths() const;
+  [[nodiscard]] std::size_t least_width(std::size_t column) const;
   void narrow(sizes& widths, std::size_t most) const;
   void write_row(std::ostream& out, const std::vector<std::string>& cells,
                  const sizes& widths) const;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <string_view>
 #include <utility>
 
 namespace caisson::sim {
@@ -119,9 +120,28 @@ std::string meaning(const tune_column& column, const tune_comparison& c) {
   return better ? "better" : "worse";
 }
 
-// With intervals beside the values, or below them, which takes less room.
+// Where an interval stands; each takes less room than the one before.
+enum class interval_place { beside_value, in_row_below, in_two_rows_below };
+
+void add_intervals(text_table& table, const std::string& now,
+                   const std::string& best, interval_place place) {
+  if (place == interval_place::in_row_below)
+    return table.row({"", now, best, "", ""});
+  auto halves = [](const std::string& x) {
+    constexpr std::string_view between = " to ";
+    auto at = x.find(between);
+    return at == x.npos ? std::pair<std::string, std::string>{x, {}}
+                        : std::pair{x.substr(0, at + between.size() - 1),
+                                    x.substr(at + between.size())};
+  };
+  auto [now_from, now_to] = halves(now);
+  auto [best_from, best_to] = halves(best);
+  table.row({"", now_from, best_from, "", ""});
+  table.row({"", now_to, best_to, "", ""});
+}
+
 text_table evidence_table(const tune_outcome& x, const tune_evidence& e,
-                          const std::string& where, bool below) {
+                          const std::string& where, interval_place place) {
   text_table table{{{where, side::left},
                     {"now", side::right},
                     {"best", side::right},
@@ -134,15 +154,16 @@ text_table evidence_table(const tune_outcome& x, const tune_evidence& e,
     auto best = metric_text(c.best, column.unit);
     auto now_between = interval_text(c.present_interval, column.unit);
     auto best_between = interval_text(c.best_interval, column.unit);
-    if (!below) {
+    if (place == interval_place::beside_value) {
       now = with_interval(now, now_between);
       best = with_interval(best, best_between);
     }
     table.row({column.name, now, best,
                signed_text(c.difference.mean, column.unit),
                meaning(column, c)});
-    if (below && !(now_between.empty() && best_between.empty()))
-      table.row({"", now_between, best_between, "", ""});
+    if (place != interval_place::beside_value
+        && !(now_between.empty() && best_between.empty()))
+      add_intervals(table, now_between, best_between, place);
   }
   return table;
 }
@@ -150,9 +171,11 @@ text_table evidence_table(const tune_outcome& x, const tune_evidence& e,
 void write_evidence(std::ostream& out, const tune_outcome& x,
                     const tune_evidence& e, const std::string& where,
                     std::size_t width) {
-  auto table = evidence_table(x, e, where, false);
-  if (width != any_width && table.width() > width)
-    table = evidence_table(x, e, where, true);
+  auto table = evidence_table(x, e, where, interval_place::beside_value);
+  for (auto place :
+       {interval_place::in_row_below, interval_place::in_two_rows_below})
+    if (width != any_width && table.width() > width)
+      table = evidence_table(x, e, where, place);
   out << '\n';
   table.write(out, width);
 }

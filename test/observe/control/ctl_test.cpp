@@ -111,8 +111,7 @@ TEST_F(ctl_test, shows_the_layers_of_a_gate_with_their_numbers) {
   EXPECT_THAT(text, StartsWith("payments: accepting, worker up\n"));
   EXPECT_THAT(text, HasSubstr("calls 1"));
   EXPECT_THAT(text, HasSubstr("\nbreaker  breaker  enforce  closed  admitted"));
-  EXPECT_THAT(text,
-              HasSubstr("\nlimiter  limiter  enforce          finished 1"));
+  EXPECT_THAT(text, HasSubstr("\nlimiter  limiter  enforce          tokens "));
   EXPECT_THAT(text, HasSubstr("\ncalls     ok           1"));
   // What has changed, each time.
   time_point now{5s};

@@ -97,9 +97,9 @@ TEST_F(asio_run_test, gives_up_beside_threads_that_wait) {
   guard g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 1000})};
   asio::thread_pool pool{3};
   std::atomic<bool> end{false};
-  std::vector<std::jthread> others;
+  std::vector<std::jthread> threads;
   for (int i = 0; i < 3; ++i)
-    others.emplace_back([&] {
+    threads.emplace_back([&] {
       while (!end)
         (void)g.run([] { std::this_thread::sleep_for(1ms); },
                     {.time_left = 3ms});
@@ -107,7 +107,8 @@ TEST_F(asio_run_test, gives_up_beside_threads_that_wait) {
   constexpr int calls = 400;
   std::atomic<int> answered{0};
   for (int i = 0; i < calls; ++i) {
-    auto f = [own = std::make_shared<slow_to_end>()]() -> asio::awaitable<int> {
+    auto f =
+      [held = std::make_shared<slow_to_end>()]() -> asio::awaitable<int> {
       co_return 1;
     };
     async_run(g, pool.get_executor(), std::move(f),
@@ -115,7 +116,7 @@ TEST_F(asio_run_test, gives_up_beside_threads_that_wait) {
     std::this_thread::sleep_for(500us);
   }
   end = true;
-  others.clear();
+  threads.clear();
   pool.join();
   EXPECT_EQ(answered, calls);
 }

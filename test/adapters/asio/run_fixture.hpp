@@ -1,4 +1,4 @@
-// What tests of calls through guards with Asio share.
+// The fixture of tests of calls through guards with Asio.
 #pragma once
 
 #include <caisson/adapters/asio/run.hpp>

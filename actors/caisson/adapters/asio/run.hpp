@@ -26,8 +26,8 @@
 namespace caisson {
 
 /// An event loop for `run_awaitable`: the context of an executor of Asio. By
-/// any thread. Make it once and share it: a guard has a timer for each loop that
-/// has calls, and looks at all of these.
+/// any thread. Make it once and share it: a guard has a timer for each loop
+/// that has calls, and looks at all of these.
 template <class Executor>
 [[nodiscard]] std::shared_ptr<event_loop>
 asio_event_loop(const Executor& executor) {

@@ -191,8 +191,8 @@ private:
   std::weak_ptr<asio_loop> loop_;
 };
 
-/// The executor behind a strand, as what waits for a strand delays the timers of
-/// others.
+/// The executor behind a strand, as what waits for a strand delays the timers
+/// of others.
 template <class Executor>
 asio::any_io_executor without_strand(const Executor& x) {
   return x;

@@ -81,11 +81,11 @@ TEST_F(grpc_client_test, sends_metadata_and_what_layers_know) {
   auto request = [&](grpc_metadata own) {
     return grpc_call(get_price, in, std::move(own));
   };
-  grpc_metadata own{{"mine", "1"},
-                    {"raw-bin", std::string{"\0\xff", 2}},
-                    {"x-key", "forged"},
-                    {"x-priority", "9"},
-                    {"traceparent", "old"}};
+  grpc_metadata own{
+    {"mine", "1"},          {"raw-bin", std::string{"\0\xff", 2}},
+    {"x-key", "forged"},    {"x-priority", "9"},
+    {"traceparent", "old"}, {"tracestate", "old=1"},
+    {"baggage", "old=1"}};
   ASSERT_EQ(ask(w, request(own)
                      .priority(-3)
                      .key("tenant-7")
@@ -99,11 +99,21 @@ TEST_F(grpc_client_test, sends_metadata_and_what_layers_know) {
   EXPECT_EQ(service.seen("x-key"), "tenant-7");
   EXPECT_EQ(service.seen("idempotency-key"), "k1");
   EXPECT_EQ(service.seen("traceparent"), trace);
+  EXPECT_EQ(service.seen("tracestate"), "");
+  EXPECT_EQ(service.seen("baggage"), "old=1");
   // The options alone say these.
   ASSERT_EQ(ask(w, request(own)).code(), 0);
   EXPECT_EQ(service.seen("x-priority"), "");
   EXPECT_EQ(service.seen("x-key"), "");
   EXPECT_EQ(service.seen("traceparent"), "old");
+  EXPECT_EQ(service.seen("tracestate"), "old=1");
+  // What the call carries.
+  auto carrying = request(own);
+  carrying.options.propagated.set_tracestate("new=2");
+  carrying.options.propagated.set_baggage("new=2");
+  ASSERT_EQ(ask(w, carrying).code(), 0);
+  EXPECT_EQ(service.seen("tracestate"), "new=2");
+  EXPECT_EQ(service.seen("baggage"), "new=2");
   // A key that no metadata can have is left out.
   ASSERT_EQ(ask(w, request({}).key("\xc3\xa4")).code(), 0);
   EXPECT_EQ(service.seen("x-key"), "");

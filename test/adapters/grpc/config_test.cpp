@@ -65,6 +65,8 @@ TEST(grpc_client_config, reports_what_is_wrong) {
     mentions(problems_of({.key_metadata = "grpc-key"}), "key_metadata"));
   EXPECT_TRUE(
     mentions(problems_of({.key_metadata = "traceparent"}), "another meaning"));
+  EXPECT_TRUE(
+    mentions(problems_of({.key_metadata = "baggage"}), "another meaning"));
   EXPECT_TRUE(mentions(
     problems_of({.priority_metadata = "x", .key_metadata = "x"}), "also"));
   EXPECT_TRUE(mentions(problems_of({.ca_file = "/no/such"}), "`tls`"));

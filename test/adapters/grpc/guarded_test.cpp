@@ -37,11 +37,16 @@ protected:
 TEST_F(grpc_guarded_test, a_call_has_the_deadline_and_the_trace_of_its_guard) {
   guard by{stack{"prices"}.deadline({.timeout = 2s})};
   std::string trace = "00-0123456789abcdef0123456789abcdef-0123456789abcdef-01";
-  EXPECT_TRUE(get(by, {.idempotency_key = "k", .traceparent = trace}).ok());
+  call_options options{.idempotency_key = "k", .traceparent = trace};
+  options.propagated.set_tracestate("a=1");
+  options.propagated.set_baggage("user=7");
+  EXPECT_TRUE(get(by, options).ok());
   EXPECT_EQ(price.item(), "tea");
   EXPECT_GT(service.time_left(), 1s);
   EXPECT_LE(service.time_left(), 2'100ms);
   EXPECT_EQ(service.seen("traceparent").substr(0, 35), trace.substr(0, 35));
+  EXPECT_EQ(service.seen("tracestate"), "a=1");
+  EXPECT_EQ(service.seen("baggage"), "user=7");
   EXPECT_EQ(service.seen("idempotency-key"), "k");
 }
 

@@ -186,19 +186,25 @@ TEST_F(grpc_limited_test, takes_options_from_metadata) {
       {{"x-key", "c"},
        {"x-priority", "-2"},
        {"idempotency-key", "k"},
-       {"traceparent", std::string{trace_of_test}}});
+       {"traceparent", std::string{trace_of_test}},
+       {"tracestate", "a=1"},
+       {"baggage", "user=7, bad"}});
   EXPECT_EQ(seen.key, "c");
   EXPECT_EQ(seen.priority, -2);
   EXPECT_EQ(seen.idempotency_key, "k");
   EXPECT_EQ(seen.traceparent, trace_of_test);
+  EXPECT_EQ(seen.propagated.tracestate(), "a=1");
+  EXPECT_EQ(seen.propagated.baggage(), "user=7");
   EXPECT_EQ(seen.time_left, unlimited);
   get(server, 20s,
       {{"x-key", std::string(max_key_length + 1, 'x')},
        {"x-priority", "3x"},
-       {"traceparent", "00-0"}});
+       {"traceparent", "00-0"},
+       {"tracestate", "a=1"}});
   EXPECT_EQ(seen.key, "");
   EXPECT_EQ(seen.priority, 0);
   EXPECT_EQ(seen.traceparent, "");
+  EXPECT_EQ(seen.propagated.tracestate(), "");
 }
 
 // -- with callbacks -----------------------------------------------------------

@@ -78,7 +78,8 @@ void check_metadata_name(const char* key, const std::string& name,
     out.push_back({problem_kind::range, path / key,
                    "it is no name of metadata: those have lower-case letters, "
                    "digits, -, _ and ., and do not begin with grpc-"});
-  else if (name == "traceparent" || name == "idempotency-key")
+  else if (name == "traceparent" || name == "tracestate" || name == "baggage"
+           || name == "idempotency-key")
     out.push_back({problem_kind::range, path / key,
                    "metadata of that name has another meaning"});
 }

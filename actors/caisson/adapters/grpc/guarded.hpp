@@ -13,7 +13,8 @@
 namespace caisson {
 
 /// Gives the context of an attempt what the guard knows: the deadline, the
-/// trace as `traceparent`, and the idempotency key as `idempotency-key`.
+/// trace as `traceparent` and `tracestate`, the baggage, and the idempotency
+/// key as `idempotency-key`.
 void prepare(::grpc::ClientContext& to, const attempt& from);
 
 /// Makes a call of a stub in a guard, as often as the layers say, each time

@@ -86,8 +86,12 @@ call_options grpc_options_of(const ::grpc::ServerContextBase& x,
   set(out.key, sent_metadata(x, names.key));
   set(out.idempotency_key, sent_metadata(x, "idempotency-key"));
   auto trace = sent_metadata(x, "traceparent");
-  if (trace_context::parse(trace))
+  // Without a trace its state means nothing.
+  if (trace_context::parse(trace)) {
     out.traceparent = trace;
+    out.propagated.set_tracestate(sent_metadata(x, "tracestate"));
+  }
+  out.propagated.set_baggage(sent_metadata(x, "baggage"));
   auto priority = sent_metadata(x, names.priority);
   auto* end = priority.data() + priority.size();
   std::int32_t number = 0;

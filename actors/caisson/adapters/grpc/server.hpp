@@ -25,9 +25,9 @@ struct grpc_option_metadata {
   std::string key = {};
 };
 
-/// What a client says of its call: its trace (`traceparent`), its idempotency
-/// key (`idempotency-key`), and by choice priority and key. What is no such
-/// thing is left out. `time_left` is `unlimited`, or negative if the client's
+/// What a client says of its call: its trace (`traceparent`, `tracestate`), its
+/// `baggage`, its idempotency key (`idempotency-key`), and by choice priority
+/// and key. What is no such thing is left out. `time_left` is `unlimited`, or negative if the client's
 /// deadline has passed, so that a permit is held until the handler has ended:
 /// one that goes on after the deadline is work, too.
 [[nodiscard]] call_options

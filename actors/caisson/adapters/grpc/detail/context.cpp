@@ -21,9 +21,16 @@ void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
                   const call_options& options, const option_names& names) {
   constexpr std::string_view trace = "traceparent";
   constexpr std::string_view idempotency_key = "idempotency-key";
+  constexpr std::string_view state = "tracestate";
+  constexpr std::string_view baggage = "baggage";
+  const auto& fields = options.propagated;
+  auto has_trace = !options.traceparent.empty();
   for (const auto& [name, value] : own) {
     // That of a request that is passed on names the span before the gate's.
-    auto is_replaced = (name == trace && !options.traceparent.empty())
+    auto is_replaced = (name == trace && has_trace)
+                       || (name == state
+                           && (has_trace || !fields.tracestate().empty()))
+                       || (name == baggage && !fields.baggage().empty())
                        || name == names.priority || name == names.key;
     if (!is_replaced)
       to.AddMetadata(name, value);
@@ -34,6 +41,8 @@ void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
       to.AddMetadata(std::string{name}, value);
   };
   add(trace, options.traceparent);
+  add(state, fields.tracestate());
+  add(baggage, fields.baggage());
   if (!metadata_of(own, idempotency_key))
     add(idempotency_key, options.idempotency_key);
   if (options.priority != 0)

@@ -1,6 +1,7 @@
 // Reloads that come at a bad moment, or meet layers that throw.
 #include <support/gate_sets.hpp>
 
+#include <caisson/gate/worker_kind.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/stack/policy_kinds.hpp>
 
@@ -78,6 +79,14 @@ struct caisson::layer_of<caisson::test::balky> {
 namespace caisson::test {
 namespace {
 
+struct berth_config {
+  std::string url = "a";
+};
+
+void describe(field_visitor& v, berth_config& c) {
+  v.on({"url", "the server"}, c.url);
+}
+
 class reload_troubles : public gate_set_world {
 protected:
   void SetUp() override {
@@ -112,6 +121,38 @@ TEST_P(reload_troubles, a_layer_that_throws_leaves_its_gate_as_it_was) {
   EXPECT_EQ(changes_of(load(text("{ kind = 'balky' }, ", 4))),
             (lines{"a balky: added"}));
   EXPECT_EQ(world.request(a, 4).value<int>(), 8);
+}
+
+// Whether it has the worker is not known of a gate that did not say.
+TEST_P(reload_troubles, a_worker_that_a_gate_may_not_have_is_made_again) {
+  auto made = std::string{};
+  names.add_kind(worker_kind::of<berth_config>(
+    "berth", [&](const berth_config& c, const supervision_config& s) {
+      return worker::supervised(
+        [&, c](caf::actor_system&) {
+          made += c.url;
+          return caf::expected<caf::actor>{
+            scripted_worker{world, test::doubles()}.handle()};
+        },
+        s);
+    }));
+  auto text = [](const std::string& url, const char* layers = "") {
+    return "[gates.a]\nworker = { kind = 'berth', url = '" + url
+           + "' }\nlayer = [" + layers + "{ kind = 'semaphore' }]\n";
+  };
+  constexpr auto* throws = "{ kind = 'balky', starts = false }, ";
+  start(text("a"));
+  EXPECT_FALSE(load(text("b", throws)).ok());
+  EXPECT_EQ(changes_of(load(text("a"))),
+            (lines{"a: worker: made again, as it is not known which one it "
+                   "is"}));
+  EXPECT_EQ(changes_of(load(text("a"))), lines{});
+  EXPECT_FALSE(load(text("b", throws)).ok());
+  EXPECT_EQ(changes_of(load(text("b"))),
+            (lines{"a: worker: url = \"b\" (was \"a\")"}));
+  EXPECT_EQ(changes_of(load(text("b"))), lines{});
+  EXPECT_EQ(made, "aab");
+  EXPECT_EQ(world.request(gates.find("a"), 4).value<int>(), 8);
 }
 
 TEST_P(reload_troubles, a_bad_file_in_the_middle_of_a_reload) {

@@ -104,6 +104,20 @@ TEST(async_guard, may_have_executed_while_an_abandoned_attempt_goes_on) {
   EXPECT_EQ(g.metric("late_results"), 1);
 }
 
+TEST(async_guard, abandons_the_attempt_beside_which_an_earlier_one_ends) {
+  async_guarded g{retried(0s).deadline({.name = "attempt", .timeout = 1s})};
+  async_guarded::answer got;
+  std::vector<bool> abandoned;
+  auto waiting = g.run(got, [&](const attempt& a) -> task<int> {
+    co_await g.loop->pause(1500ms);
+    abandoned.push_back(a.abandoned());
+    co_return 1;
+  });
+  g.loop->run();
+  EXPECT_EQ(g.answered_at, 3s);
+  EXPECT_EQ(abandoned, (std::vector<bool>{true, true, true}));
+}
+
 TEST(async_guard, takes_an_attempt_that_is_destroyed_for_a_failure) {
   async_guarded g{stack{"g"}.breaker({.threshold = 1})};
   async_guarded::answer got;

@@ -97,6 +97,24 @@ check = [{ metric = "success", min = 0.5 }]
 )");
 }
 
+TEST(toml_text, breaks_lines_that_are_long) {
+  auto root = toml_of(R"(
+[arm.tuned]
+stack = { gateway = { layer = [{ kind = "limiter", rate = 600, burst = 60 },
+{ kind = "breaker", threshold = 5 }] } }
+service = { web = { workers = 5 } }
+)");
+  EXPECT_EQ(toml_text(root), R"(
+[arm.tuned]
+stack.gateway.layer = [
+  { kind = "limiter", rate = 600, burst = 60 },
+  { kind = "breaker", threshold = 5 },
+]
+service = { web = { workers = 5 } }
+)");
+  expect_same_again(root);
+}
+
 TEST(toml_text, reads_back_to_the_same_for_all_scenarios) {
   std::size_t files = 0;
   namespace fs = std::filesystem;

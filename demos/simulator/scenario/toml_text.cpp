@@ -111,7 +111,27 @@ private:
   void lines(const settings& table, test left_out) {
     for (const auto& [key, value] : detail::in_file_order(table))
       if (!left_out(key, *value))
-        out_ += key_text(key) + " = " + inline_text(*value) + "\n";
+        entry(key_text(key), *value);
+  }
+
+  // On one line if it is not too long: TOML allows none within braces, so a
+  // table is taken apart.
+  void entry(const std::string& path, const setting& s) {
+    constexpr std::size_t longest = 80;
+    auto line = path + " = " + inline_text(s);
+    auto table = std::get_if<settings>(&s.value);
+    auto list = std::get_if<setting_list>(&s.value);
+    if (line.size() <= longest || !(table || list)) {
+      out_ += line + "\n";
+    } else if (table) {
+      for (const auto& [key, value] : detail::in_file_order(*table))
+        entry(path + "." + key_text(key), *value);
+    } else {
+      out_ += path + " = [\n";
+      for (const auto& item : *list)
+        out_ += "  " + inline_text(item) + ",\n";
+      out_ += "]\n";
+    }
   }
 
   // What is at the top of the file.

@@ -198,15 +198,19 @@ TEST_F(asio_request_test, ends_with_its_context) {
 
 TEST_F(asio_request_test, begins_nothing_while_its_context_ends) {
   struct asks_at_its_end {
-    asio_request_test& test;
-    const caf::actor& gate;
-    asio::io_context& context;
+    asks_at_its_end(asio_request_test& t, caf::actor to, asio::io_context& x)
+      : test(t), gate(std::move(to)), context(x) {}
+    asks_at_its_end(const asks_at_its_end&) = delete;
+    asks_at_its_end& operator=(const asks_at_its_end&) = delete;
     ~asks_at_its_end() {
       async_request<int>(test.sys, gate, 5s, 4,
                          asio::bind_executor(context, [](result<int>) {
                            ADD_FAILURE() << "nobody runs it";
                          }));
     }
+    asio_request_test& test;
+    caf::actor gate;
+    asio::io_context& context;
   };
   auto gate = gate_of(echo);
   {

@@ -73,6 +73,20 @@ TEST_F(asio_run_test, ends_with_the_context_of_its_attempts) {
   EXPECT_EQ(got->error(), errc::cancelled);
 }
 
+TEST_F(asio_run_test, has_not_failed_if_the_context_of_its_attempts_ends) {
+  guard g{stack{"g"}.breaker({.threshold = 1})};
+  answer got;
+  {
+    asio::io_context short_lived;
+    async_run(g, short_lived.get_executor(), endless(), into(got));
+    short_lived.poll();
+  }
+  context.run();
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->error(), errc::cancelled);
+  EXPECT_EQ(g.get_status().layer("breaker").state, "closed");
+}
+
 TEST_F(asio_run_test, may_end_before_its_calls) {
   std::vector<answer> got(3);
   {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -137,6 +138,48 @@ TEST(admission, is_not_repeated_by_a_retrier) {
   EXPECT_EQ(status_metric(g, "calls"), 1);
   clock.pass(10s);
   EXPECT_TRUE(g.admit());
+}
+
+TEST(admission, that_failed_is_a_failure_outside_of_a_retrier) {
+  jumping_clock clock;
+  for (const auto& info :
+       {server_failed, answer_info{},
+        answer_info{.kind = answer_class::retry, .may_have_executed = false}}) {
+    guard g{stack{"s"}
+              .breaker({.threshold = 3})
+              .retrier({.max_attempts = 5,
+                        .backoff = schedule::constant(1s),
+                        .idempotent = true}),
+            clock};
+    for (int i = 0; i < 3; ++i)
+      g.admit().fail("no", info);
+    auto s = g.get_status();
+    EXPECT_EQ(s.layer("breaker").state, "open");
+    EXPECT_EQ(s.metric("failed"), 3);
+    EXPECT_EQ(s.metric("cancelled"), 0);
+    EXPECT_EQ(s.metric("retrier", "retried"), 0);
+  }
+}
+
+TEST(admission, ends_after_the_function_of_a_policy_that_lets_go_of_it) {
+  jumping_clock clock;
+  std::optional<admission> held;
+  guard g{stack{"s"}
+            .breaker({.trip_when =
+                        [&](const breaker_counts&) {
+                          held.reset();
+                          return false;
+                        }})
+            .semaphore({.permits = 2}),
+          clock};
+  held = g.admit();
+  EXPECT_EQ(g.get_status().metric("semaphore", "in_use"), 1);
+  g.admit().fail("no", server_failed);
+  EXPECT_FALSE(held);
+  auto s = g.get_status();
+  EXPECT_EQ(s.metric("semaphore", "in_use"), 0);
+  EXPECT_EQ(s.metric("in_progress"), 0);
+  EXPECT_EQ(s.metric("cancelled"), 1);
 }
 
 TEST(admission, has_the_options_of_its_call) {

@@ -2,6 +2,7 @@
 #include <caisson/base/ensure.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/gate/detail/guard_step.hpp>
+#include <caisson/gate/guard.hpp>
 
 #include <bit>
 #include <memory>
@@ -27,7 +28,8 @@ guard_host::opened guard_host::open(call_options* options) {
                                   "does"}));
   }
   if (who->answer) {
-    out.refused.error = *portable::get_if<caf::error>(*who->answer);
+    auto* error = portable::get_if<caf::error>(*who->answer);
+    out.refused.error = error ? *error : no_value_error();
     out.refused.may_have_executed = false;
     out.refused.retry_after = caisson::retry_after(out.refused.error);
     leave(*who);
@@ -43,24 +45,50 @@ guard_host::opened guard_host::open(call_options* options) {
 
 void guard_host::close(std::uint64_t token,
                        const std::optional<attempt_result>& how) {
-  const std::unique_ptr<admitted_caller> who{
+  std::unique_ptr<admitted_caller> who{
     static_cast<admitted_caller*>(std::bit_cast<caller*>(token))};
+  // One that a function of the policies lets go of ends after that function.
+  if (is_stepping()) {
+    who->how = how;
+    ended_in_step_.push_back(std::move(who));
+    return;
+  }
   auto lock = enter();
   if (!stopped_) {
-    if (how) {
-      step running{*this};
-      meaning_ = how->meaning;
-      auto failed = how->meaning || !how->text.empty();
-      engine_.on_answer(who->key, failed ? failure_of(*how) : caf::message{},
-                        running.now());
-      meaning_.reset();
-    }
-    // Without a result; or a layer wants another attempt, which nobody makes.
-    if (!stopped_ && !who->answer)
-      withdraw(*who);
+    step running{*this};
+    end(*who, how, running.now());
   }
   leave(*who);
   hand_out_events(lock);
+}
+
+void guard_host::end(admitted_caller& who,
+                     const std::optional<attempt_result>& how, time_point now) {
+  if (how) {
+    meaning_ = how->meaning;
+    if (meaning_) {
+      // Nobody makes another attempt, so no layer is to wait for one.
+      meaning_->max_attempts = 1;
+      if (meaning_->kind == answer_class::unknown)
+        meaning_->kind = answer_class::retry;
+    }
+    auto failed = how->meaning || !how->text.empty();
+    engine_.on_answer(who.key, failed ? failure_of(*how) : caf::message{}, now);
+    meaning_.reset();
+  }
+  // Without a result, or a layer asks for something else first.
+  if (!stopped_ && !who.answer)
+    engine_.on_cancelled(token_of(who), 1, now);
+}
+
+void guard_host::end_those_of_step(time_point now) {
+  while (!ended_in_step_.empty()) {
+    auto who = std::move(ended_in_step_.back());
+    ended_in_step_.pop_back();
+    if (!stopped_)
+      end(*who, who->how, now);
+    leave(*who);
+  }
 }
 
 // It is answered then, or nobody answers it any more.

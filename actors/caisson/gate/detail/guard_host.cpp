@@ -121,8 +121,13 @@ caf::error guard_host::end_error() const {
 
 // -- calls --------------------------------------------------------------------
 
+bool guard_host::is_stepping() const noexcept {
+  return stepping_.load(std::memory_order_relaxed)
+         == std::this_thread::get_id();
+}
+
 guard_host::lock_type guard_host::enter() {
-  if (stepping_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+  if (is_stepping())
     throw std::logic_error{"a function that the policies of the guard \""
                            + name_ + "\" call must not use that guard"};
   return lock_type{mutex_};

@@ -183,6 +183,10 @@ private:
   [[nodiscard]] static std::uint64_t token_of(caller& who) noexcept;
   void begin(thread_caller& who, call_options* options, std::uint64_t id = 0);
   void withdraw(caller& who);
+  void end(admitted_caller& who, const std::optional<attempt_result>& how,
+           time_point now);
+  void end_those_of_step(time_point now);
+  [[nodiscard]] bool is_stepping() const noexcept;
   call_end finish(lock_type& lock, call_options* options,
                   attempt_maker& maker) noexcept;
   void wake(caller& who);
@@ -237,6 +241,8 @@ private:
   /// that call the guard from within it.
   std::atomic<std::thread::id> stepping_ = {};
   engine engine_;
+  /// Calls that a function of the policies has let go of.
+  std::vector<std::unique_ptr<admitted_caller>> ended_in_step_;
   /// What the attempt meant whose end the engine hears of.
   std::optional<answer_info> meaning_;
   /// How many threads have calls here, or carry one on.

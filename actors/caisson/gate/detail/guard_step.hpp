@@ -42,6 +42,8 @@ struct guard_host::thread_caller : caller {
 struct guard_host::admitted_caller : thread_caller {
   /// The key of its only attempt.
   std::uint64_t key = 0;
+  /// How it ended, if that was within a step.
+  std::optional<attempt_result> how = {};
 };
 
 /// What the engine's slots for answers hold.
@@ -57,7 +59,11 @@ public:
                           std::memory_order_relaxed);
     host_.run_timers(now_);
   }
-  ~step() { host_.stepping_.store({}, std::memory_order_relaxed); }
+  ~step() {
+    if (!host_.ended_in_step_.empty())
+      host_.end_those_of_step(now_);
+    host_.stepping_.store({}, std::memory_order_relaxed);
+  }
 
   step(const step&) = delete;
   step& operator=(const step&) = delete;

@@ -129,13 +129,24 @@ TEST_F(grpc_client_test, refuses_what_cannot_be_sent) {
   for (const auto* method :
        {"", "Get", "/Get", "//Get", "/a/", "/a/b/c", "/a/b c", "/a/b\n", "a/b"})
     refused({method, {}, {}});
-  for (const auto* name : {"", "Upper", "a b", ":path", "grpc-timeout", "te",
-                           "content-type", "user-agent", "x\n"})
+  for (const auto* name :
+       {"", "Upper", "a b", ":path", "grpc-timeout", "te", "content-type",
+        "user-agent", "x\n", "content-length", "keep-alive", "upgrade",
+        "grpclb_client_stats"})
     refused({get_price, {}, {{name, "1"}}});
   refused({get_price, {}, {{"a", "x\ny"}}});
   refused({get_price, {}, {{"a", "\xc3\xa4"}}});
   EXPECT_EQ(refused({get_price, std::string(11, 'x'), {}}),
             "the message has 11 bytes, more than 10");
+  // 700 for those of gRPC and 32 for each, beside name, value and method.
+  refused({get_price, {}, {{"a", std::string(8192 - 700 - 32, 'x')}}});
+  EXPECT_EQ(refused({get_price, {}, {{"a", std::string(8192, 'x')}}}),
+            "the metadata has "
+              + std::to_string(8192 + 1 + 732 + get_price.size())
+              + " bytes, more than 8192");
+  auto keyed = grpc_call(get_price, shop::PriceRequest{});
+  keyed.options.idempotency_key = "\xc3\xa4";
+  EXPECT_EQ(ask(w, keyed).failure(), "bad_request");
   EXPECT_EQ(service.served, 0);
   // Of another type.
   auto other = ask(w, std::int32_t{7});

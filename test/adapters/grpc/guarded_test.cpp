@@ -271,6 +271,63 @@ TEST_F(grpc_interceptor_test, ends_a_stream_at_the_deadline_of_a_layer) {
   EXPECT_TRUE(eventually([&] { return cancelled.load(); }));
 }
 
+// Its context is gone, or going, when the timer of the layer goes off.
+TEST_F(grpc_interceptor_test, survives_streams_that_nobody_finishes) {
+  constexpr auto limit = 3ms;
+  guard_with(stack{"prices"}.deadline({.timeout = limit}));
+  service.watch = [&](::grpc::ServerContext& c,
+                      ::grpc::ServerWriter<shop::Price>& out) {
+    out.Write({});
+    for (int i = 0; i < 200 && !c.IsCancelled(); ++i)
+      std::this_thread::sleep_for(1ms);
+    return ::grpc::Status::OK;
+  };
+  auto leave_streams = [&](int first) {
+    for (int i = first; i < 600; i += 2) {
+      auto until = std::chrono::steady_clock::now() + limit
+                   + std::chrono::microseconds(37 * i % 2500 - 200);
+      ::grpc::ClientContext context;
+      auto stream = stub->Watch(&context, tea());
+      while (std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(20us);
+    }
+  };
+  std::jthread other{leave_streams, 1};
+  leave_streams(0);
+  other.join();
+  EXPECT_EQ(by->get_status().metric("in_progress"), 0);
+}
+
+// What it refuses comes to the one before it a second time.
+TEST_F(grpc_interceptor_test, admits_a_call_once_that_another_one_refuses) {
+  by = std::make_shared<guard>(stack{"outer"}.semaphore({.permits = 1}));
+  auto inner = std::make_shared<guard>(with_breaker());
+  for (int i = 0; i < 2; ++i)
+    inner->admit().fail("no", grpc_answer(14));
+  grpc_client_interceptors all;
+  all.push_back(grpc_interceptor(by));
+  all.push_back(grpc_interceptor(inner));
+  stub = shop::Prices::NewStub(
+    grpc_channel({.target = server.target()}, std::move(all)));
+  for (int i = 0; i < 3; ++i) {
+    ::grpc::ClientContext context;
+    ::grpc::CompletionQueue queue;
+    ::grpc::Status status;
+    auto stream = stub->AsyncEach(&context, &queue, this);
+    void* tag = nullptr;
+    auto ok = false;
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    stream->Finish(&status, this);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    EXPECT_EQ(status.error_message(), "breaker_open");
+    queue.Shutdown();
+    while (queue.Next(&tag, &ok))
+      continue;
+  }
+  EXPECT_EQ(by->get_status().metric("calls"), 3);
+  EXPECT_EQ(by->get_status().metric("semaphore", "in_use"), 0);
+}
+
 TEST_F(grpc_interceptor_test, goes_by_the_deadline_of_the_context) {
   guard_with(with_breaker());
   service.watch = [&](::grpc::ServerContext& c,

@@ -121,6 +121,9 @@ void describe(field_visitor& v, grpc_client_config& c) {
   v.integer({"max_response", "how large the message of a response may be, in "
                              "bytes"},
             c.max_response, {0, 1 << 30});
+  v.integer({"max_metadata", "how large the metadata of a call may be, with 32 "
+                             "for each and 700 for those of gRPC, in bytes"},
+            c.max_metadata, {1 << 10, 16 << 20});
   v.on({"channel_retries", "whether gRPC repeats calls, and not the gate"},
        c.channel_retries);
   v.on({"service_config", "a service config for the channel, as JSON; empty: "

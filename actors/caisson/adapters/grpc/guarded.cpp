@@ -13,7 +13,7 @@ void prepare(::grpc::ClientContext& to, const attempt& from) {
   options.propagated.set_baggage(from.baggage());
   options.idempotency_key = from.idempotency_key();
   const std::string none;
-  detail::add_metadata(to, {}, options, {none, none});
+  detail::add_metadata(to, {}, options, {none, none}, max_baggage_length);
 }
 
 } // namespace caisson

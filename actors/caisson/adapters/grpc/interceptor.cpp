@@ -2,6 +2,7 @@
 #include <caisson/adapters/grpc/messages.hpp>
 #include <caisson/adapters/grpc/status.hpp>
 
+#include <grpc/grpc.h>
 #include <grpc/support/time.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/client_context.h>
@@ -34,11 +35,17 @@ duration time_left_of(gpr_timespec deadline) {
   return x > duration::zero() ? x : no_time_left;
 }
 
-// What the timer of a call and the call have in common.
+// What the timer of a call and the call have in common. The context may be gone
+// before its interceptors, so this holds the call itself.
 struct cancel_link {
+  explicit cancel_link(::grpc_call* x) : call(x) { grpc_call_ref(call); }
+  ~cancel_link() { grpc_call_unref(call); }
+  cancel_link(const cancel_link&) = delete;
+  cancel_link& operator=(const cancel_link&) = delete;
+
+  ::grpc_call* const call;
   std::mutex mutex = {};
-  // Null once the call is over.
-  ::grpc::ClientContext* context = nullptr;
+  bool is_over = false;
   bool is_late = false;
 };
 
@@ -56,7 +63,8 @@ public:
     // From any thread at any time, and from within the timer.
     if (x->QueryInterceptionHookPoint(hook::PRE_SEND_CANCEL))
       return x->Proceed();
-    if (!refused_
+    // Comes twice if an interceptor behind this one has hijacked the call.
+    if (!has_begun_
         && x->QueryInterceptionHookPoint(hook::PRE_SEND_INITIAL_METADATA)) {
       begin();
       if (refused_)
@@ -72,6 +80,7 @@ public:
 
 private:
   void begin() {
+    has_begun_ = true;
     admission_ = guard_->admit(
       {.time_left = time_left_of(context_->raw_deadline())});
     if (admission_)
@@ -88,17 +97,16 @@ private:
         || time_left_of(context_->raw_deadline())
              <= left + std::chrono::milliseconds(1))
       return;
-    link_ = std::make_shared<cancel_link>();
-    link_->context = context_;
+    link_ = std::make_shared<cancel_link>(context_->c_call());
     timer_.emplace();
     timer_->Set(std::chrono::system_clock::now()
                   + std::chrono::ceil<std::chrono::milliseconds>(left),
                 [link = link_](bool is_due) {
                   std::lock_guard guard{link->mutex};
-                  if (!is_due || !link->context)
+                  if (!is_due || link->is_over)
                     return;
                   link->is_late = true;
-                  link->context->TryCancel();
+                  grpc_call_cancel(link->call, nullptr);
                 });
   }
 
@@ -108,7 +116,7 @@ private:
       return false;
     timer_.reset();
     std::lock_guard guard{link_->mutex};
-    link_->context = nullptr;
+    link_->is_over = true;
     return link_->is_late;
   }
 
@@ -151,6 +159,7 @@ private:
   const std::shared_ptr<guard> guard_;
   ::grpc::ClientContext* const context_;
   admission admission_;
+  bool has_begun_ = false;
   std::optional<::grpc::Status> refused_;
   std::string pushback_;
   std::shared_ptr<cancel_link> link_;

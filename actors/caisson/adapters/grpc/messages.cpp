@@ -15,11 +15,22 @@ bool is_metadata_name_char(char c) noexcept {
          || c == '_' || c == '.';
 }
 
-// Those that gRPC makes itself.
+// Those that gRPC makes itself, or takes for its own: with one of these, the
+// process would end. And those that HTTP/2 forbids.
 bool is_reserved(std::string_view name) noexcept {
-  constexpr std::array<std::string_view, 6> names{
-    "content-type", "host",       "te",
-    "user-agent",   "connection", "transfer-encoding"};
+  constexpr std::array<std::string_view, 13> names{"content-type",
+                                                   "content-length",
+                                                   "host",
+                                                   "te",
+                                                   "user-agent",
+                                                   "connection",
+                                                   "keep-alive",
+                                                   "proxy-connection",
+                                                   "transfer-encoding",
+                                                   "upgrade",
+                                                   "grpclb_client_stats",
+                                                   "lb-cost-bin",
+                                                   "endpoint-load-metrics-bin"};
   return name.starts_with("grpc-")
          || std::find(names.begin(), names.end(), name) != names.end();
 }
@@ -76,7 +87,8 @@ std::string problem_with(const grpc_request& x) {
     if (!is_metadata(name, {}))
       return "\"" + name
              + "\" is no name of metadata: those have lower-case letters, "
-               "digits, -, _ and ., and do not begin with grpc-";
+               "digits, -, _ and ., do not begin with grpc-, and are none that "
+               "gRPC or HTTP/2 uses itself";
     if (!is_metadata(name, value))
       return "the metadata " + name
              + " is no printable ASCII: use a name that ends with -bin";

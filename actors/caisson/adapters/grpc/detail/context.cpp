@@ -8,6 +8,12 @@
 
 namespace caisson::detail {
 
+namespace {
+
+const std::string no_text;
+
+} // namespace
+
 void set_deadline(::grpc::ClientContext& to, time_point until) {
   if (until == never)
     return;
@@ -17,20 +23,41 @@ void set_deadline(::grpc::ClientContext& to, time_point until) {
                  gpr_time_from_nanos(left.count(), GPR_TIMESPAN)));
 }
 
+std::size_t size_of_metadata(const grpc_request& x,
+                             const call_options& options) {
+  // RFC 9113 section 6.5.2.
+  constexpr std::size_t around_each = 32;
+  // `user-agent`, `grpc-timeout`, `:authority` and the like.
+  constexpr std::size_t of_grpc = 700;
+  auto size = of_grpc + x.method.size();
+  for (const auto& [name, value] : x.metadata)
+    size += name.size() + value.size() + around_each;
+  for (const auto* text :
+       {&options.traceparent, &options.propagated.tracestate(),
+        &options.idempotency_key, &options.key})
+    if (!text->empty())
+      size += text->size() + 2 * around_each;
+  return size;
+}
+
 void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
-                  const call_options& options, const option_names& names) {
+                  const call_options& options, const option_names& names,
+                  std::size_t most_baggage) {
   constexpr std::string_view trace = "traceparent";
   constexpr std::string_view idempotency_key = "idempotency-key";
   constexpr std::string_view state = "tracestate";
   constexpr std::string_view baggage = "baggage";
   const auto& fields = options.propagated;
+  const auto& carried = fields.baggage().size() <= most_baggage
+                          ? fields.baggage()
+                          : no_text;
   auto has_trace = !options.traceparent.empty();
   for (const auto& [name, value] : own) {
     // That of a request that is passed on names the span before the gate's.
     auto is_replaced = (name == trace && has_trace)
                        || (name == state
                            && (has_trace || !fields.tracestate().empty()))
-                       || (name == baggage && !fields.baggage().empty())
+                       || (name == baggage && !carried.empty())
                        || name == names.priority || name == names.key;
     if (!is_replaced)
       to.AddMetadata(name, value);
@@ -42,7 +69,7 @@ void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
   };
   add(trace, options.traceparent);
   add(state, fields.tracestate());
-  add(baggage, fields.baggage());
+  add(baggage, carried);
   if (!metadata_of(own, idempotency_key))
     add(idempotency_key, options.idempotency_key);
   if (options.priority != 0)

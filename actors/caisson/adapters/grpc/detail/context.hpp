@@ -5,6 +5,7 @@
 
 #include <grpcpp/client_context.h>
 
+#include <cstddef>
 #include <string>
 
 namespace caisson::detail {
@@ -19,10 +20,17 @@ struct option_names {
   const std::string& key;
 };
 
+/// How large the metadata is, as HTTP/2 counts it: names, values and 32 more for
+/// each; without baggage, and with what gRPC adds itself.
+[[nodiscard]] std::size_t size_of_metadata(const grpc_request& x,
+                                           const call_options& options);
+
 /// Adds the metadata of a request, and of the options the trace, the
-/// idempotency key, and by choice priority and key. The options say these, but
-/// for an idempotency key that the request has itself.
+/// idempotency key, by choice priority and key, and baggage of up to
+/// `most_baggage` bytes. The options say these, but for an idempotency key that
+/// the request has itself.
 void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
-                  const call_options& options, const option_names& names);
+                  const call_options& options, const option_names& names,
+                  std::size_t most_baggage);
 
 } // namespace caisson::detail

@@ -58,6 +58,15 @@ std::optional<caf::message> grpc_loop::begin(call what,
     return failed_with(transport_errc::bad_request,
                        fmt::format("the message has {} bytes, more than {}",
                                    x->bytes.size(), config_.max_request));
+  if (const auto& key = what.options.idempotency_key;
+      !key.empty() && !is_metadata("idempotency-key", key))
+    return failed_with(transport_errc::bad_request,
+                       "the idempotency key is no printable ASCII");
+  if (auto size = size_of_metadata(*x, what.options);
+      size > static_cast<std::size_t>(config_.max_metadata))
+    return failed_with(transport_errc::bad_request,
+                       fmt::format("the metadata has {} bytes, more than {}",
+                                   size, config_.max_metadata));
   if (time_point{duration{what.options.deadline_ns}}
       <= std::chrono::steady_clock::now())
     return failed_with(transport_errc::busy, "no time is left");

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <grpcpp/support/slice.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
@@ -45,7 +46,10 @@ grpc_unary_call::grpc_unary_call(const grpc_client_config& c,
                                     grpc_after_deadline));
   context_.set_wait_for_ready(c.wait_for_ready);
   add_metadata(context_, x.metadata, options,
-               {c.priority_metadata, c.key_metadata});
+               {c.priority_metadata, c.key_metadata},
+               static_cast<std::size_t>(c.max_metadata)
+                 - std::min(static_cast<std::size_t>(c.max_metadata),
+                            size_of_metadata(x, options)));
 }
 
 // -- steps --------------------------------------------------------------------

@@ -125,12 +125,12 @@ TEST_P(reload_troubles, a_layer_that_throws_leaves_its_gate_as_it_was) {
 
 // Whether it has the worker is not known of a gate that did not say.
 TEST_P(reload_troubles, a_worker_that_a_gate_may_not_have_is_made_again) {
-  auto made = std::string{};
+  std::string urls;
   names.add_kind(worker_kind::of<berth_config>(
     "berth", [&](const berth_config& c, const supervision_config& s) {
       return worker::supervised(
         [&, c](caf::actor_system&) {
-          made += c.url;
+          urls += c.url;
           return caf::expected<caf::actor>{
             scripted_worker{world, test::doubles()}.handle()};
         },
@@ -151,7 +151,7 @@ TEST_P(reload_troubles, a_worker_that_a_gate_may_not_have_is_made_again) {
   EXPECT_EQ(changes_of(load(text("b"))),
             (lines{"a: worker: url = \"b\" (was \"a\")"}));
   EXPECT_EQ(changes_of(load(text("b"))), lines{});
-  EXPECT_EQ(made, "aab");
+  EXPECT_EQ(urls, "aab");
   EXPECT_EQ(world.request(gates.find("a"), 4).value<int>(), 8);
 }
 

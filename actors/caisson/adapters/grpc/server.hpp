@@ -27,9 +27,9 @@ struct grpc_option_metadata {
 
 /// What a client says of its call: its trace (`traceparent`, `tracestate`), its
 /// `baggage`, its idempotency key (`idempotency-key`), and by choice priority
-/// and key. What is no such thing is left out. `time_left` is `unlimited`, or negative if the client's
-/// deadline has passed, so that a permit is held until the handler has ended:
-/// one that goes on after the deadline is work, too.
+/// and key. What is no such thing is left out. `time_left` is `unlimited`, or
+/// negative if the client's deadline has passed, so that a permit is held until
+/// the handler has ended: one that goes on after the deadline is work, too.
 [[nodiscard]] call_options
 grpc_options_of(const ::grpc::ServerContextBase& x,
                 const grpc_option_metadata& names = {});

@@ -20,8 +20,8 @@ struct option_names {
   const std::string& key;
 };
 
-/// How large the metadata is, as HTTP/2 counts it: names, values and 32 more for
-/// each; without baggage, and with what gRPC adds itself.
+/// How large the metadata is, as HTTP/2 counts it: names, values and 32 more
+/// for each; without baggage, and with what gRPC adds itself.
 [[nodiscard]] std::size_t size_of_metadata(const grpc_request& x,
                                            const call_options& options);
 

@@ -63,10 +63,10 @@ struct grpc_client_config {
 
   /// How large the metadata of a call may be, in bytes as HTTP/2 counts them:
   /// 32 for each beside name and value, and about 700 for what gRPC adds: 1024
-  /// to 16777216, default 8192, which servers of gRPC take. Beyond it the answer
-  /// is `transport_errc::bad_request`; baggage of the call that does not fit is
-  /// left out. **Not more than the server takes**: if one call has too much, it
-  /// fails all calls of the connection.
+  /// to 16777216, default 8192, which servers of gRPC take. Beyond it the
+  /// answer is `transport_errc::bad_request`; baggage of the call that does not
+  /// fit is left out. **Not more than the server takes**: if one call has too
+  /// much, it fails all calls of the connection.
   std::int64_t max_metadata = 8192;
 
   /// Who repeats calls. Default, false: the layers of the gate or guard, if

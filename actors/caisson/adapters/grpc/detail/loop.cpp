@@ -1,5 +1,6 @@
 #include <caisson/adapters/detail/queued_worker.hpp>
 #include <caisson/adapters/grpc/channel.hpp>
+#include <caisson/adapters/grpc/detail/context.hpp>
 #include <caisson/adapters/grpc/detail/loop.hpp>
 
 #include <fmt/format.h>

@@ -58,13 +58,17 @@ public:
 
   explicit asio_operation_service(asio::execution_context& x)
     : service(x), operations_(std::make_shared<asio_operations>()) {}
+  // One that is made while its context ends is not told of that.
+  ~asio_operation_service() override { close(); }
 
   [[nodiscard]] const std::shared_ptr<asio_operations>& operations() const {
     return operations_;
   }
 
 private:
-  void shutdown() override {
+  void shutdown() override { close(); }
+
+  void close() {
     decltype(operations_->all) all;
     {
       std::lock_guard lock{operations_->mutex};
@@ -104,8 +108,9 @@ public:
   using executor_type = asio::associated_executor_t<Handler>;
 
   explicit asio_result_operation(Handler&& handler)
-    : executor_(asio::get_associated_executor(handler)), work_(*executor_),
-      operations_(operations_of(*executor_)), handler_(std::move(handler)) {}
+    : executor_(asio::get_associated_executor(handler)),
+      work_(std::in_place, *executor_), operations_(operations_of(*executor_)),
+      handler_(std::move(handler)) {}
 
   /// @pre it is not complete, and its context has not ended
   [[nodiscard]] const executor_type& executor() const { return *executor_; }
@@ -212,7 +217,8 @@ private:
 
   /// Until its end: it must not live longer than its context.
   std::optional<executor_type> executor_;
-  asio::executor_work_guard<executor_type> work_;
+  /// The same; when it is reset itself, it keeps a copy of the executor.
+  std::optional<asio::executor_work_guard<executor_type>> work_;
   const std::shared_ptr<asio_operations> operations_;
   std::optional<Handler> handler_;
   std::function<void()> cancel_;

@@ -54,6 +54,9 @@ public:
     argv.push_back(nullptr);
     auto* who = user.empty() || ::geteuid() != 0 ? nullptr
                                                  : ::getpwnam(user.c_str());
+    // A shell's background jobs ignore it, and so would the process until it
+    // has begun: a signal before that would be lost.
+    ::signal(SIGQUIT, SIG_DFL);
     id_ = ::fork();
     if (id_ < 0)
       throw std::runtime_error{"no process"};

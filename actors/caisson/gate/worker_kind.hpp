@@ -99,6 +99,7 @@ public:
   /// What files call it.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
+  /// What is special about its settings.
   [[nodiscard]] const worker_kind_traits& traits() const noexcept {
     return traits_;
   }

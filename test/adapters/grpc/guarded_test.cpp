@@ -317,6 +317,10 @@ TEST_F(grpc_interceptor_test, admits_a_call_once_that_another_one_refuses) {
     void* tag = nullptr;
     auto ok = false;
     ASSERT_TRUE(queue.Next(&tag, &ok));
+    stream->Write(tea(), this);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    stream->WritesDone(this);
+    ASSERT_TRUE(queue.Next(&tag, &ok));
     stream->Finish(&status, this);
     ASSERT_TRUE(queue.Next(&tag, &ok));
     EXPECT_EQ(status.error_message(), "breaker_open");

@@ -247,7 +247,7 @@ protected:
     then();
     tally out;
     for (auto& x : sent)
-      x.receive(
+      std::move(x).receive(
         [&](const grpc_response& y) {
           if (is_ok(y))
             ++out.ok;

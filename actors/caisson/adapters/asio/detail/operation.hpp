@@ -58,7 +58,7 @@ public:
 
   explicit asio_operation_service(asio::execution_context& x)
     : service(x), operations_(std::make_shared<asio_operations>()) {}
-  // One that is made while its context ends is not told of that.
+  // It gets no `shutdown` if it is made while its context ends.
   ~asio_operation_service() override { close(); }
 
   [[nodiscard]] const std::shared_ptr<asio_operations>& operations() const {

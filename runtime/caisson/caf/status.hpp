@@ -3,8 +3,8 @@
 
 #include <caisson/base/time.hpp>
 #include <caisson/caf/caf.hpp>
-#include <caisson/policy/operation.hpp>
 #include <caisson/policy/measurements.hpp>
+#include <caisson/policy/operation.hpp>
 
 #include <cstdint>
 #include <map>

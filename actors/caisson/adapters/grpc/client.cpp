@@ -76,8 +76,8 @@ void check_metadata_name(const char* key, const std::string& name,
     return;
   if (!is_metadata(name, {}))
     out.push_back({problem_kind::range, path / key,
-                   "it is no name of metadata: those have lower-case letters, "
-                   "digits, -, _ and ., and do not begin with grpc-"});
+                   "it is no name of metadata: "
+                     + std::string{detail::metadata_name_rule}});
   else if (name == "traceparent" || name == "tracestate" || name == "baggage"
            || name == "idempotency-key")
     out.push_back({problem_kind::range, path / key,

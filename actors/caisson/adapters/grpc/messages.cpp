@@ -85,10 +85,8 @@ std::string problem_with(const grpc_request& x) {
     return "the method is no name such as /package.Service/Method";
   for (const auto& [name, value] : x.metadata) {
     if (!is_metadata(name, {}))
-      return "\"" + name
-             + "\" is no name of metadata: those have lower-case letters, "
-               "digits, -, _ and ., do not begin with grpc-, and are none that "
-               "gRPC or HTTP/2 uses itself";
+      return "\"" + name + "\" is no name of metadata: "
+             + std::string{detail::metadata_name_rule};
     if (!is_metadata(name, value))
       return "the metadata " + name
              + " is no printable ASCII: use a name that ends with -bin";

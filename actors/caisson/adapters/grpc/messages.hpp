@@ -73,6 +73,15 @@ inline constexpr std::string_view grpc_pushback_trailer
 /// nothing is.
 [[nodiscard]] std::string problem_with(const grpc_request& x);
 
+namespace detail {
+
+/// Which names metadata may have, for people.
+inline constexpr std::string_view metadata_name_rule
+  = "those have lower-case letters, digits, -, _ and ., do not begin with "
+    "grpc-, and are none that gRPC or HTTP/2 uses itself";
+
+} // namespace detail
+
 /// Whether gRPC sends such metadata, and leaves it to applications.
 [[nodiscard]] bool is_metadata(std::string_view name, std::string_view value);
 

@@ -8,12 +8,6 @@
 
 namespace caisson::detail {
 
-namespace {
-
-const std::string no_text;
-
-} // namespace
-
 void set_deadline(::grpc::ClientContext& to, time_point until) {
   if (until == never)
     return;
@@ -48,16 +42,15 @@ void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
   constexpr std::string_view state = "tracestate";
   constexpr std::string_view baggage = "baggage";
   const auto& fields = options.propagated;
-  const auto& carried = fields.baggage().size() <= most_baggage
-                          ? fields.baggage()
-                          : no_text;
+  const auto has_baggage = !fields.baggage().empty()
+                           && fields.baggage().size() <= most_baggage;
   auto has_trace = !options.traceparent.empty();
   for (const auto& [name, value] : own) {
     // That of a request that is passed on names the span before the gate's.
     auto is_replaced = (name == trace && has_trace)
                        || (name == state
                            && (has_trace || !fields.tracestate().empty()))
-                       || (name == baggage && !carried.empty())
+                       || (name == baggage && has_baggage)
                        || name == names.priority || name == names.key;
     if (!is_replaced)
       to.AddMetadata(name, value);
@@ -69,7 +62,8 @@ void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
   };
   add(trace, options.traceparent);
   add(state, fields.tracestate());
-  add(baggage, carried);
+  if (has_baggage)
+    add(baggage, fields.baggage());
   if (!metadata_of(own, idempotency_key))
     add(idempotency_key, options.idempotency_key);
   if (options.priority != 0)

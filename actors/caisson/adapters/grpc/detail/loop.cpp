@@ -9,9 +9,28 @@
 
 #include <chrono>
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace caisson::detail {
+
+namespace {
+
+// Why the call is not sent, but for the size of its metadata; empty: it is.
+std::string problem_of(const grpc_request& x, const call_options& options,
+                       const grpc_client_config& c) {
+  if (auto problem = problem_with(x); !problem.empty())
+    return problem;
+  if (x.bytes.size() > static_cast<std::size_t>(c.max_request))
+    return fmt::format("the message has {} bytes, more than {}", x.bytes.size(),
+                       c.max_request);
+  const auto& key = options.idempotency_key;
+  if (!key.empty() && !is_metadata("idempotency-key", key))
+    return "the idempotency key is no printable ASCII";
+  return {};
+}
+
+} // namespace
 
 namespace {
 
@@ -53,26 +72,20 @@ std::optional<caf::message> grpc_loop::begin(call what,
   auto* x = portable::get_if<grpc_request>(what.payload);
   if (!x)
     return caf::make_message(make_error(caf::sec::unexpected_message));
-  if (auto problem = problem_with(*x); !problem.empty())
+  const auto most = static_cast<std::size_t>(config_.max_metadata);
+  const auto size = size_of_metadata(*x, what.options);
+  auto problem = problem_of(*x, what.options, config_);
+  if (problem.empty() && size > most)
+    problem = fmt::format("the metadata has {} bytes, more than {}", size,
+                          most);
+  if (!problem.empty())
     return failed_with(transport_errc::bad_request, std::move(problem));
-  if (x->bytes.size() > static_cast<std::size_t>(config_.max_request))
-    return failed_with(transport_errc::bad_request,
-                       fmt::format("the message has {} bytes, more than {}",
-                                   x->bytes.size(), config_.max_request));
-  if (const auto& key = what.options.idempotency_key;
-      !key.empty() && !is_metadata("idempotency-key", key))
-    return failed_with(transport_errc::bad_request,
-                       "the idempotency key is no printable ASCII");
-  if (auto size = size_of_metadata(*x, what.options);
-      size > static_cast<std::size_t>(config_.max_metadata))
-    return failed_with(transport_errc::bad_request,
-                       fmt::format("the metadata has {} bytes, more than {}",
-                                   size, config_.max_metadata));
   if (time_point{duration{what.options.deadline_ns}}
       <= std::chrono::steady_clock::now())
     return failed_with(transport_errc::busy, "no time is left");
   try {
-    auto next = std::make_unique<grpc_unary_call>(config_, *x, what.options);
+    auto next = std::make_unique<grpc_unary_call>(config_, *x, what.options,
+                                                  most - size);
     std::lock_guard guard{mutex_};
     if (stopped_)
       return failed_with(transport_errc::stopped);

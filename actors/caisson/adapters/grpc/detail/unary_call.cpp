@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <grpcpp/support/slice.h>
 
-#include <algorithm>
 #include <chrono>
 #include <map>
 #include <string>
@@ -37,7 +36,8 @@ copy_of(const std::multimap<::grpc::string_ref, ::grpc::string_ref>& x) {
 
 grpc_unary_call::grpc_unary_call(const grpc_client_config& c,
                                  const grpc_request& x,
-                                 const call_options& options)
+                                 const call_options& options,
+                                 std::size_t most_baggage)
   : config_(c), tags_{{this, step::start},
                       {this, step::write},
                       {this, step::read},
@@ -46,10 +46,7 @@ grpc_unary_call::grpc_unary_call(const grpc_client_config& c,
                                     grpc_after_deadline));
   context_.set_wait_for_ready(c.wait_for_ready);
   add_metadata(context_, x.metadata, options,
-               {c.priority_metadata, c.key_metadata},
-               static_cast<std::size_t>(c.max_metadata)
-                 - std::min(static_cast<std::size_t>(c.max_metadata),
-                            size_of_metadata(x, options)));
+               {c.priority_metadata, c.key_metadata}, most_baggage);
 }
 
 // -- steps --------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -28,9 +29,10 @@ public:
     step what;
   };
 
-  /// Prepares the call of a request without problems.
+  /// Prepares the call of a request without problems, with baggage of up to
+  /// `most_baggage` bytes.
   grpc_unary_call(const grpc_client_config& c, const grpc_request& x,
-                  const call_options& options);
+                  const call_options& options, std::size_t most_baggage);
 
   grpc_unary_call(const grpc_unary_call&) = delete;
   grpc_unary_call& operator=(const grpc_unary_call&) = delete;

@@ -21,7 +21,10 @@ guard_host::opened guard_host::open(call_options* options) {
   else
     begin(*who, options, token);
   if (!who->answer && !who->next) {
-    withdraw(*who);
+    {
+      step running{*this};
+      withdraw(*who, running.now());
+    }
     who->answer = caf::make_message(make_error(
       errc::queue_full, rejection{name_, duration::zero(), false,
                                   "it would have to wait, which only `run` "
@@ -78,7 +81,7 @@ void guard_host::end(admitted_caller& who,
   }
   // Without a result, or a layer asks for something else first.
   if (!stopped_ && !who.answer)
-    engine_.on_cancelled(token_of(who), 1, now);
+    withdraw(who, now);
 }
 
 void guard_host::end_those_of_step(time_point now) {
@@ -92,9 +95,8 @@ void guard_host::end_those_of_step(time_point now) {
 }
 
 // It is answered then, or nobody answers it any more.
-void guard_host::withdraw(caller& who) {
-  step running{*this};
-  engine_.on_cancelled(token_of(who), 1, running.now());
+void guard_host::withdraw(caller& who, time_point now) {
+  engine_.on_cancelled(token_of(who), 1, now);
 }
 
 } // namespace caisson::detail

@@ -182,7 +182,7 @@ private:
   [[nodiscard]] lock_type enter();
   [[nodiscard]] static std::uint64_t token_of(caller& who) noexcept;
   void begin(thread_caller& who, call_options* options, std::uint64_t id = 0);
-  void withdraw(caller& who);
+  void withdraw(caller& who, time_point now);
   void end(admitted_caller& who, const std::optional<attempt_result>& how,
            time_point now);
   void end_those_of_step(time_point now);

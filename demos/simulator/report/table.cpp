@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <ostream>
-#include <sstream>
 #include <utility>
 
 namespace caisson::sim {
@@ -52,16 +51,16 @@ std::size_t text_table::width() const {
 // Of a column whose cells can be broken: no word is.
 std::size_t text_table::least_width(std::size_t column) const {
   std::size_t out = 14;
-  for (const auto& cells : rows_) {
-    auto words = std::istringstream{cells[column]};
-    for (std::string word; words >> word;)
+  for (const auto& cells : rows_)
+    for (const auto& word : wrapped(cells[column], 1))
       out = std::max(out, word.size());
-  }
   return out;
 }
 
 // Takes from the widest column whose cells can be broken.
 void text_table::narrow(sizes& widths, std::size_t most) const {
+  if (line_width(widths) <= most)
+    return;
   sizes least(widths.size());
   for (std::size_t i = 0; i < least.size(); ++i)
     least[i] = least_width(i);

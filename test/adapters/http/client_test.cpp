@@ -28,12 +28,8 @@ struct seen {
     target = x.target;
     body = x.body;
     headers.clear();
-    for (const auto& [name, value] : x.headers) {
-      auto lower = name;
-      std::transform(lower.begin(), lower.end(), lower.begin(),
-                     [](unsigned char c) { return std::tolower(c); });
-      headers.emplace(lower, value);
-    }
+    for (const auto& [name, value] : x.headers)
+      headers.emplace(detail::in_lower_case(name), value);
   }
 
   std::string header(const std::string& name) {
@@ -60,14 +56,16 @@ protected:
           [this](const httplib::Request& in, httplib::Response& out) {
             ++served;
             out.status = std::stoi(in.matches[1]);
-            if (out.status == 503 || out.status == 429)
-              out.set_header("Retry-After", "1");
+            if (out.status != 503)
+              return;
+            out.set_header("Retry-After", "1");
+            // It closes idle connections after a second, too.
+            out.set_header("Connection", "close");
           });
     s.Get(R"(/slow/(\d+))",
           [this](const httplib::Request& in, httplib::Response& out) {
             ++served;
-            std::this_thread::sleep_for(
-              std::chrono::milliseconds(std::stoi(in.matches[1])));
+            std::this_thread::sleep_for(1ms * std::stoi(in.matches[1]));
             out.set_content("at last", "text/plain");
           });
     s.Get(R"(/bytes/(\d+))",

@@ -15,6 +15,8 @@ import sys
 import tempfile
 
 MORE = 0.03
+# Where scheduler threads take part, a run that is disturbed counts more.
+TRIES = 3
 DIRECT = "direct"
 IDLE = "policy: none"
 TABLES = re.compile(r"<!-- instructions -->\n(?P<body>.*?)<!-- /instructions -->",
@@ -105,23 +107,26 @@ def of_the_simulator(program, arm):
     return (many - few) / (after - before)
 
 
-def counted(build):
+def subjects(build):
+    """What is counted: by name, how."""
     gates = build / "test/caisson_gate_ratio"
     alone = build / "test/caisson_bench_policies"
-    todo = [(of_a_gate, gates, x) for x in [DIRECT, *subjects_of(gates)]]
-    todo += [(of_a_policy, alone, x) for x in subjects_of(alone)]
-    todo += [(of_the_simulator, build / "caisson", x) for x in ("empty", "five")]
+    found = {x: (of_a_gate, gates, x) for x in [DIRECT, *subjects_of(gates)]}
+    found |= {x: (of_a_policy, alone, x) for x in subjects_of(alone)}
+    for arm, name in (("empty", "empty gate"), ("five", "five layers")):
+        found[f"simulator: {name}"] = (of_the_simulator, build / "caisson", arm)
+    return found
+
+
+def counted(todo):
+    """The instructions of each, without what is counted along with it."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        numbers = list(pool.map(lambda x: x[0](*x[1:]), todo))
-    raw = {subject: n for (_, _, subject), n in zip(todo, numbers)}
+        raw = dict(zip(todo, pool.map(lambda x: x[0](*x[1:]), todo.values())))
     counts = {}
-    for (how, _, name), n in zip(todo, numbers):
-        if how is of_a_gate and name != DIRECT:
+    for name, n in raw.items():
+        if name != DIRECT and todo[name][0] is of_a_gate:
             # A direct request is made beside each subject.
             n -= raw[DIRECT]
-        elif how is of_the_simulator:
-            name = {"empty": "simulator: empty gate",
-                    "five": "simulator: five layers"}[name]
         elif name.startswith("policy: "):
             n -= raw[IDLE]
         if name != IDLE:
@@ -152,6 +157,21 @@ def table(counts):
     return out
 
 
+def expected(counts, known, name):
+    """What the tables say, for the compiler, libraries and processor of here: a
+    direct request, which is none of our code, shows how far these differ."""
+    elsewhere = counts[DIRECT] / known.get(DIRECT, counts[DIRECT])
+    return known[name] * elsewhere if name in known else None
+
+
+def exceeds(counts, known, name):
+    before = expected(counts, known, name)
+    # Of what takes next to nothing, an instruction or two are no change. A key that
+    # lies across the end of a page takes 16 more to compare.
+    room = 34 if name.startswith("policy: keyed") else 2
+    return before is None or counts[name] > before * (1 + MORE) + room
+
+
 def main(args):
     fix, only_print = "--fix" in args, "--print" in args
     build, page = (pathlib.Path(x) for x in args if not x.startswith("--"))
@@ -161,32 +181,30 @@ def main(args):
         sys.exit(f"instructions: {page} has no tables of them")
     known = {row["subject"]: int(row["count"].replace(",", ""))
              for row in ROW.finditer(found["body"])}
-    counts = counted(build)
+    todo = subjects(build)
+    counts = counted(todo)
     if only_print:
         print(table(counts))
         return 0
-    # A direct request is none of our code: it shows how far compiler, libraries
-    # and processor differ from those of the table.
-    elsewhere = counts[DIRECT] / known.get(DIRECT, counts[DIRECT])
-    worse = 0
+    for _ in range(TRIES - 1):
+        again = [x for x in counts if exceeds(counts, known, x)]
+        if again:
+            least = counted({x: todo[x] for x in [DIRECT, IDLE, *again]})
+            counts |= {x: min(n, counts[x]) for x, n in least.items()}
+    worse = [x for x in counts if exceeds(counts, known, x)]
     for name, n in counts.items():
-        before = known.get(name)
-        if before is not None:
-            before *= elsewhere
-        change = "not in the table" if before is None else (
-            f"{100 * (n / before - 1):+.1f} %")
-        # Of what takes next to nothing, an instruction or two are no change.
-        wrong = before is None or n > before * (1 + MORE) + 2
-        worse += wrong
-        print(f"{'MORE' if wrong else 'ok':5} {name:32} {n:8,}  {change}")
+        before = expected(counts, known, name)
+        change = ("not in the table" if before is None
+                  else f"{100 * (n / before - 1):+.1f} %")
+        print(f"{'MORE' if name in worse else 'ok':5} {name:32} {n:8,}  {change}")
     if fix:
         page.write_text(text[:found.start("body")] + table(counts)
                         + text[found.end("body"):], encoding="utf-8")
         print(f"{page}: written")
         return 0
     if worse:
-        print(f"{worse} subjects take over {100 * MORE:.0f} % more instructions "
-              "than docs/benchmarks.md says; if that is meant, "
+        print(f"over {100 * MORE:.0f} % more instructions than docs/benchmarks.md "
+              f"says: {'; '.join(worse)}; if that is meant, "
               "test/bench/instructions --fix", file=sys.stderr)
     return 1 if worse else 0
 

@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -98,15 +99,25 @@ def attempts_of(shop):
             if metric == "caisson_attempts_total"}
 
 
-def play(shop, load, faults, start, name):
+def wait_for(load, name, start, until, seconds):
+    """Waits for the end of the load, or until then; says how far the day is."""
+    draws = sys.stderr.isatty()
+    while load.poll() is None and time.monotonic() < until:
+        if draws:
+            now = min(seconds, time.monotonic() - start)
+            print(f"\r{name}: {now:6.1f} of {seconds} s ", end="",
+                  file=sys.stderr, flush=True)
+        time.sleep(min(0.2, max(0, until - time.monotonic())))
+    if draws:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def play(shop, load, faults, start, name, seconds):
     """Lets things happen while the load runs: [(what, begin, end)]."""
     happened = []
     for at, text, happens in faults:
-        try:
-            load.wait(max(0, start + at - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            pass
-        else:
+        wait_for(load, name, start, start + at, seconds)
+        if load.poll() is not None:
             raise Trouble(f"the load has ended: {load.returncode}")
         print(f"{name}: {at:6.1f} s  {text}", flush=True)
         begin = time.time()
@@ -120,7 +131,8 @@ def live(arm, folder, options, faults, at_begin=lambda shop: None,
     """One day; what the load has noted, and what was sent in `attempts`."""
     out = folder / "load.json"
     with Shop(arm, folder, options.overload) as shop:
-        print(f"{arm}: the shop is open; look at its front with\n"
+        print(f"{arm}: the shop is open; until its day ends, look at its front "
+              "with\n"
               f"  caisson ctl --file {shop.control_file('front')} list\n"
               f"  curl http://127.0.0.1:{shop.metrics['front']}/metrics",
               flush=True)
@@ -130,8 +142,11 @@ def live(arm, folder, options, faults, at_begin=lambda shop: None,
         load = subprocess.Popen(shop.load_words(options, out))
         try:
             watch(shop, load)
-            happened = play(shop, load, faults, time.monotonic(), arm)
-            load.wait(options.seconds + 60)
+            start = time.monotonic()
+            happened = play(shop, load, faults, start, arm, options.seconds)
+            wait_for(load, arm, start, start + options.seconds + 60,
+                     options.seconds)
+            load.wait(1)
             at_end(shop)
             after = steady_attempts(shop)
         finally:
@@ -218,6 +233,7 @@ def show(days, seconds, faults):
         print(f"  {arm:8} {x['requests']:8} {x['good'] / x['requests']:7.1%} "
               f"{x['orders']:7} {x['sold'] / max(1, x['orders']):7.1%} "
               f"{x['p50']:5.1f} ms {x['p99']:5.0f} ms  {errors or 'none'}")
+    print("  docs/shop.md explains these numbers")
     return treated_badly(days)
 
 

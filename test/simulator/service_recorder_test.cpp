@@ -56,11 +56,32 @@ TEST(service_recorder, begins_a_second_with_what_is_busy) {
   r.busy_changed(100ms, 1);
   r.busy_changed(200ms, 1);
   r.busy_changed(300ms, -1);
-  EXPECT_EQ(r.end_second().busy_max, 2u);
-  EXPECT_EQ(r.end_second().busy_max, 1u);
+  EXPECT_EQ(r.end_second(1s).busy_max, 2u);
+  EXPECT_EQ(r.end_second(2s).busy_max, 1u);
   r.busy_changed(2100ms, -1);
-  EXPECT_EQ(r.end_second().busy_max, 1u);
-  EXPECT_EQ(r.end_second().busy_max, 0u);
+  EXPECT_EQ(r.end_second(3s).busy_max, 1u);
+  EXPECT_EQ(r.end_second(4s).busy_max, 0u);
+}
+
+TEST(service_recorder, adds_up_the_time_that_servers_are_busy) {
+  service_recorder r{"s", no_limit, no_limit, 10s, 20s};
+  r.busy_changed(250ms, 1);
+  r.busy_changed(500ms, 2);
+  EXPECT_EQ(r.end_second(1s).busy_time, 1'750'000u);
+  EXPECT_EQ(r.end_second(2s).busy_time, 3'000'000u);
+  r.busy_changed(2s + 1500ns, -3);
+  EXPECT_EQ(r.end_second(3s).busy_time, 4u);
+  r.busy_changed(3s + 100ns, 1);
+  r.busy_changed(3s + 600ns, -1);
+  EXPECT_EQ(r.end_second(4s).busy_time, 1u); // With what the last one left.
+}
+
+TEST(service_recorder, adds_up_the_time_of_cores_if_they_are_limited) {
+  service_recorder r{"s", 8, 2, 0s, 20s};
+  r.busy_changed(0s, 5);
+  r.cores_used_changed(100ms, 2);
+  r.cores_used_changed(400ms, -1);
+  EXPECT_EQ(r.end_second(500ms).busy_time, 700'000u);
 }
 
 // Looks at each instant between two changes.
@@ -86,6 +107,33 @@ TEST(service_recorder, agrees_with_a_model_of_busy_servers) {
               static_cast<std::uint64_t>(most))
       << "run " << run;
   }
+}
+
+// By two ways: seconds in whole numbers, and the area that `utilization` is of.
+TEST(service_recorder, is_as_busy_in_all_seconds_as_over_the_whole_time) {
+  std::mt19937 random{8};
+  for (bool cores : {false, true})
+    for (int run = 0; run < 50; ++run) {
+      service_recorder r{"s", 4, cores ? 4 : no_limit, 0s, 10s};
+      std::uint64_t sum = 0;
+      int busy = 0;
+      duration at = 0s;
+      for (auto second = 1s; second <= 10s; second += 1s) {
+        for (; at < second;
+             at += std::chrono::nanoseconds{random() % 300'000'000}) {
+          auto by = busy == 4 || (busy > 0 && random() % 2 == 0) ? -1 : 1;
+          busy += by;
+          if (cores)
+            r.cores_used_changed(at, by);
+          else
+            r.busy_changed(at, by);
+        }
+        sum += r.end_second(second).busy_time;
+      }
+      EXPECT_NEAR(static_cast<double>(sum) / 40e6, r.summary(10s).utilization,
+                  1e-6)
+        << "run " << run << ", cores: " << cores;
+    }
 }
 
 } // namespace

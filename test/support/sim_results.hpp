@@ -106,7 +106,8 @@ inline std::vector<result_row> small_seconds() {
                      .queue = 2,
                      .busy = 3,
                      .queue_max = 9,
-                     .busy_max = 7}};
+                     .busy_max = 7,
+                     .busy_time = 2'500'000}};
   first.breakers = {"closed"};
   auto& second = rows[1];
   second.second = 1;
@@ -124,7 +125,8 @@ inline std::vector<result_row> small_seconds() {
                       .queue = 0,
                       .busy = 1,
                       .queue_max = 4,
-                      .busy_max = 3}};
+                      .busy_max = 3,
+                      .busy_time = 1}};
   second.breakers = {"open"};
   return rows;
 }

@@ -252,6 +252,68 @@ def check_samples(page, arms):
           page.run('document.querySelectorAll(".sample .span").length') >= 4)
 
 
+def wait_for(page, script):
+    for _ in range(40):
+        if page.run(script):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def check_links(page, html, arms):
+    first, second = (arm["name"] for arm in arms)
+    last = max(len(arm["seconds"]) for arm in arms) - 1
+    choose_arm(page, 1)
+    set_time(page, 7)
+    check("the address follows what is shown", wait_for(
+        page, f'location.hash === "#t=7&arm={second}"'), page.run("location.hash"))
+    shown = """document.getElementById("clock").textContent + " "
+        + document.getElementById("arm").selectedOptions[0].textContent"""
+    page.run(f'location.hash = "#t=3&arm={first}"')
+    check("what is shown follows the address",
+          wait_for(page, f'{shown} === "3 s {first}"'), page.run(shown))
+    for link, expected in ((f"#t=12&arm={second}", f"12 s {second}"),
+                           (f"#arm={second}&t=1e9", f"{last} s {second}")):
+        page.go("about:blank")
+        page.go(html.as_uri() + link)
+        equal(f"opened at {link}", page.run(shown), expected)
+    page.go("about:blank")
+    page.open(html)
+    default = page.run(shown)
+    page.go("about:blank")
+    page.go(html.as_uri() + "#t=soon&arm=nobody")
+    equal("a link to nothing shows what is shown without", page.run(shown), default)
+
+
+# Calls that pass one, two and three layers, two of them side by side.
+LAYERS = 'length = "2s"\n[load.users]\nrate = 5\ntarget = "a"\n' + "".join(
+    f'[service.{name}]\nworkers = 1\ntime = "1ms"\n' + (f"calls = {to}\n" if to else "")
+    for name, to in (("a", ["b", "c", "d", "e", "x"]), ("b", ["c", "d", "e"]),
+                     ("c", ["d"]), ("d", ["e"]), ("e", []), ("x", ["e"])))
+
+# Which edges lead behind a node that is not one of their ends.
+HIDDEN = """(() => {
+    const inside = (p, b) => p.x > b.left && p.x < b.right && p.y > b.top && p.y < b.bottom;
+    const boxes = [...document.querySelectorAll("#graph .body")]
+        .map(x => x.getBoundingClientRect());
+    return [...document.querySelectorAll("#graph .edge path")].filter(path => {
+        const whole = path.getTotalLength();
+        const points = [...Array(101).keys()].map(i =>
+            path.getPointAtLength(whole * i / 100).matrixTransform(path.getScreenCTM()));
+        return boxes.some(b => points.slice(3, -3).some(p => inside(p, b)));
+    }).length;
+})()"""
+
+
+def check_edges(page, caisson, folder):
+    play(caisson, LAYERS, folder, "layers")
+    page.resize(1200, 900)
+    page.open(folder / "layers.html")
+    equal("there are all edges",
+          page.run('document.querySelectorAll("#graph .edge path").length'), 12)
+    equal("edges lead around services", page.run(HIDDEN), 0)
+
+
 def check_texts(page):
     equal("the title", page.run('document.querySelector("h1").textContent'),
           "A shop </script><b>&amp;")
@@ -415,7 +477,9 @@ def main():
         check_samples(page, arms)
         check_texts(page)
         check_access(page)
+        check_links(page, folder / "shop.html", arms)
         equal("no complaints", page.complaints(), [])
+        check_edges(page, caisson, folder)
         check_looks(page, folder / "shop.html")
         check_narrow_tables(page, folder / "shop.html")
         check_loads(page, caisson, folder)

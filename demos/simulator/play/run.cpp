@@ -42,7 +42,7 @@ bool play(world& w, duration end, const run_options& o, double whole, F done) {
     if (stopped(o))
       return false;
     if (t % 1s == duration::zero())
-      w.recorder().end_second();
+      w.recorder().end_second(t);
     if (o.progress)
       o.progress(std::min(1.0, to_seconds(t) / whole));
   }
@@ -108,7 +108,7 @@ arm_result run_arm(const arm_config& arm, const run_options& options) {
   w.time().watch({});
   auto end = w.elapsed() + duration{1};
   if (end > recorder.ended_seconds())
-    recorder.end_second(); // The last one is not whole.
+    recorder.end_second(end); // The last one is not whole.
   auto r = recorder.result(w.time().now());
   recorder.move_rows_to(r, w.time().now());
   r.threshold_times = threshold_times.take();

@@ -55,6 +55,8 @@ struct service_row {
   std::uint64_t cores_used = 0;
   std::uint64_t queue_max = 0;
   std::uint64_t busy_max = 0;
+  /// Microseconds.
+  std::uint64_t busy_time = 0;
   /// If that changes; else 0.
   std::uint64_t workers = 0;
 
@@ -140,6 +142,10 @@ inline constexpr result_column<service_row, service_summary>
      "the longest queue within it", shown(2, 2)},
     {"busy_max", &service_row::busy_max, column_kind::largest,
      "the most busy servers within it", shown(5, absent)},
+    {"busy_time", &service_row::busy_time, column_kind::sum,
+     "microseconds that servers, or with `cores` cores, were at work within "
+     "it, all of them together",
+     shown(absent, 1)},
     {"workers", &service_row::workers, column_kind::level,
      "only with `autoscale`: how many there are at its end", shown(absent, 1),
      [](auto& row, auto&) { return row.workers > 0; }},

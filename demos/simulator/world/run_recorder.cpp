@@ -155,13 +155,13 @@ request_counts run_recorder::counts_of(const tally& t) {
   return c;
 }
 
-void run_recorder::end_second() {
+void run_recorder::end_second(duration now) {
   result_row row;
   row.requests = counts_of(second_);
   row.prompt = second_.prompt;
   row.loads = load_second_;
   for (auto& s : services_)
-    row.services.push_back(s.all.end_second());
+    row.services.push_back(s.all.end_second(now));
   for (auto& c : connections_)
     if (c)
       row.connections.push_back(c->end_second());

@@ -120,8 +120,8 @@ public:
 
   // -- results ----------------------------------------------------------------
 
-  /// Ends the present second and begins the next one.
-  void end_second();
+  /// Ends the present second at `now` and begins the next one.
+  void end_second(duration now);
   /// How much of the run that makes so far.
   [[nodiscard]] duration ended_seconds() const {
     return std::chrono::seconds{rows_.seconds()};

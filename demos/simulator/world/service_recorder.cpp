@@ -26,6 +26,14 @@ service_recorder::service_recorder(std::string name, std::uint32_t workers,
   total_.cores = cores == no_limit ? 0 : cores;
 }
 
+void service_recorder::integrate_second(duration now) {
+  auto width = static_cast<std::uint64_t>((now - second_to_).count());
+  auto used = cores_ == no_limit ? busy_
+                                 : static_cast<std::uint64_t>(cores_used_);
+  second_area_ += width * used;
+  second_to_ = now;
+}
+
 void service_recorder::integrate(duration now) {
   auto upto = std::min(now, to_);
   if (upto <= integrated_to_)
@@ -101,11 +109,13 @@ void service_recorder::leaving_changed(duration now, int by) {
 
 void service_recorder::cores_used_changed(duration now, std::int64_t by) {
   integrate(now);
+  integrate_second(now);
   cores_used_ += by;
 }
 
 void service_recorder::busy_changed(duration now, int by) {
   integrate(now);
+  integrate_second(now);
   // What was busy until now: at the end of the warm-up that may be the most.
   if (counts(now))
     total_.busy_max = std::max(total_.busy_max, busy_);
@@ -150,8 +160,11 @@ void service_recorder::left(duration now, duration arrived_at, bool started,
   }
 }
 
-service_row service_recorder::end_second() {
+service_row service_recorder::end_second(duration now) {
+  integrate_second(now);
   auto out = now_;
+  out.busy_time = second_area_ / 1000;
+  second_area_ %= 1000;
   out.busy = busy_;
   out.cores_used = static_cast<std::uint64_t>(cores_used_);
   out.workers = servers_change_ ? servers_ : 0;

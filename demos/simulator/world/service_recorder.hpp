@@ -50,14 +50,15 @@ public:
 
   // -- what comes of it -------------------------------------------------------
 
-  /// Ends the present second.
-  service_row end_second();
+  /// Ends the present second, at `now`.
+  service_row end_second(duration now);
   [[nodiscard]] service_summary summary(duration end);
   /// How many requests are inside now.
   [[nodiscard]] std::uint64_t inside() const noexcept { return inside_; }
 
 private:
   void integrate(duration now);
+  void integrate_second(duration now);
   [[nodiscard]] double utilization(long double width) const;
   [[nodiscard]] long double clipped(duration t) const;
   [[nodiscard]] bool counts(duration now) const { return now >= from_; }
@@ -69,6 +70,9 @@ private:
   duration from_;
   duration to_;
   service_row now_;
+  // What is not in a row yet, in nanoseconds times servers or cores.
+  std::uint64_t second_area_ = 0;
+  duration second_to_ = duration::zero();
   level_watch queue_levels_;
   level_watch inside_levels_;
 

@@ -229,14 +229,37 @@ function requestCharts(arm) {
   ];
 }
 
-// The longest queues; those of other services hardly show.
-function queueChart(arm) {
-  const longestQueues = arm.services
-    .map((s, i) => ({ i, most: Math.max(...arm.service_seconds[i].queue_max) }))
-    .sort((a, b) => b.most - a.most).slice(0, 6).filter((q, i) => i === 0 || q.most > 0);
-  return { title: "Longest queues", faults: arm.faults, format: short,
-    series: longestQueues.map(({ i }, k) => ({ name: arm.services[i].name,
-      values: arm.service_seconds[i].queue_max, colour: `c${k}` })) };
+// The six services with the highest value at any time; those of others hardly
+// show.
+function serviceChart(arm, title, format, valueAt) {
+  const rows = [...Array(arm.rows).keys()];
+  const series = arm.services
+    .map((service, i) => ({ name: service.name, values: rows.map(row => valueAt(i, row)) }))
+    .map(s => ({ ...s, most: s.values.reduce((a, b) => Math.max(a, b), 0) }))
+    .sort((a, b) => b.most - a.most).slice(0, 6).filter((s, i) => i === 0 || s.most > 0);
+  return { title, faults: arm.faults, format,
+    series: series.map((s, i) => ({ name: s.name, values: s.values, colour: `c${i}` })) };
+}
+
+const queueChart = arm => serviceChart(arm, "Longest queues", short,
+  (i, row) => arm.service_seconds[i].queue_max[row]);
+
+// What of its servers or cores is at work; nothing of a service without limits.
+function usedOf(arm, i, row) {
+  const all = arm.services[i].cores || workersOf(arm, i, row);
+  const seconds = arm.service_seconds[i].busy_time[row] / 1e6;
+  return all ? Math.min(1, seconds / covered(arm, row) / all) : null;
+}
+
+const busyChart = arm => serviceChart(arm, "Busiest services: servers or cores at work", wholePercent,
+  (i, row) => usedOf(arm, i, row));
+
+// What is answered well of what each load offers.
+function loadChart(arm) {
+  const share = t => t.offered.map((n, row) => (n > 0 ? Math.min(1, t.good[row] / n) : null));
+  return { title: "Good answers, of those offered", faults: arm.faults, format: wholePercent,
+    series: arm.loads.slice(0, 10).map((name, i) =>
+      ({ name, values: share(arm.load_seconds[i]), colour: `c${i}` })) };
 }
 
 function breakerColours() {
@@ -305,7 +328,7 @@ function buildCharts() {
     const chart = new Chart($("compare"), compareChart());
     chart.box.append(faultKeys(chart.spec.faults));
   }
-  for (const spec of [...requestCharts(arm), queueChart(arm), breakerChart(arm)])
+  for (const spec of [...requestCharts(arm), loadChart(arm), queueChart(arm), busyChart(arm), breakerChart(arm)])
     if (spec)
       new Chart($("charts"), spec);
   moveCursors();

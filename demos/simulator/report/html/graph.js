@@ -42,9 +42,14 @@ function faultsAt(arm, hits, row) {
     && (f.lasts > 0 ? f.at + f.lasts > begin : f.at >= begin));
 }
 
+function workersOf(arm, i, row) {
+  const t = arm.service_seconds[i];
+  return t.workers ? t.workers[row] : arm.services[i].workers;
+}
+
 function serviceAt(arm, i, row) {
   const t = arm.service_seconds[i];
-  const workers = t.workers ? t.workers[row] : arm.services[i].workers;
+  const workers = workersOf(arm, i, row);
   const now = {};
   for (const key of ["arrivals", "refused", "completed", "failed", "queue", "busy"])
     now[key] = t[key][row];
@@ -107,16 +112,27 @@ function curve(x1, y1, x2, y2, x3, y3, x4, y4) {
     x: at(x1, x2, x3, x4), y: at(y1, y2, y3, y4) };
 }
 
-function edgePath(a, b, plan, width) {
+// From a node to another, around those between them.
+function edgePath(stops, plan, width) {
   const { height } = nodeSize;
-  if (plan.across) {
-    const [x1, y1, x2, y2] = [a.x + width, a.y + height / 2, b.x, b.y + height / 2];
-    const bend = Math.max(30, Math.abs(x2 - x1) / 2);
-    return curve(x1, y1, x1 + bend, y1, x2 - bend, y2, x2, y2);
+  const [a, b] = [stops[0], stops[stops.length - 1]];
+  if (!plan.across) {
+    const [x1, y1, x2, y2] = [a.x + width / 2, a.y + height, b.x + width / 2, b.y];
+    const bend = Math.max(18, Math.abs(y2 - y1) / 2);
+    return curve(x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2);
   }
-  const [x1, y1, x2, y2] = [a.x + width / 2, a.y + height, b.x + width / 2, b.y];
-  const bend = Math.max(18, Math.abs(y2 - y1) / 2);
-  return curve(x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2);
+  let [x, y, d] = [a.x + width, a.y + height / 2, ""];
+  let last = null;
+  for (const stop of stops.slice(1)) {
+    const [x2, y2] = [stop.x, stop === b ? b.y + height / 2 : stop.y];
+    const bend = Math.max(30, Math.abs(x2 - x) / 2);
+    last = curve(x, y, x + bend, y, x2 - bend, y2, x2, y2);
+    d += last.d;
+    [x, y] = [x2 + width, y2];
+    if (stop !== b)
+      d += `H${x}`;
+  }
+  return { ...last, d };
 }
 
 function label(text, x, y) {
@@ -147,7 +163,7 @@ class Graph {
     this.svg = drawn("svg", { viewBox: `0 0 ${this.plan.width} ${this.plan.height}`, role: "img" });
     if (this.plan.width > width)
       this.svg.style.width = this.plan.width + "px";
-    this.edges = this.graph.edges.map(e => this.addEdge(e));
+    this.edges = this.graph.edges.map((e, i) => this.addEdge(e, this.plan.bends[i]));
     this.nodes = this.graph.nodes.map((n, i) => this.addNode(n, this.plan.at[i]));
     // Above all else.
     this.svg.append(...this.edges.map(edge => edge.mark));
@@ -155,8 +171,9 @@ class Graph {
       ...(heading ? [element("h3", {}, arm.name)] : []), this.svg);
   }
 
-  addEdge(e) {
-    const { d, x, y } = edgePath(this.plan.at[e.from], this.plan.at[e.to], this.plan, this.nodeWidth);
+  addEdge(e, bends) {
+    const stops = [e.from, ...bends, e.to].map(n => this.plan.at[n]);
+    const { d, x, y } = edgePath(stops, this.plan, this.nodeWidth);
     const path = drawn("path", { d });
     const title = drawn("title");
     const mark = drawn("g");

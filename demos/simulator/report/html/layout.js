@@ -45,9 +45,25 @@ function ranksOf(count, edges) {
   return rank;
 }
 
+// Divides edges at the layers that they pass, so that they do not lead behind the
+// nodes there: each such bend is a node after the others, and is added to `rank`.
+function divided(edges, rank) {
+  const parts = [];
+  const bends = edges.map(e => {
+    const own = [];
+    for (let r = rank[e.from] + 1; r < rank[e.to]; ++r)
+      own.push(rank.push(r) - 1);
+    const stops = [e.from, ...own, e.to];
+    own.forEach((n, i) => parts.push({ from: stops[i], to: n }));
+    parts.push({ from: stops[stops.length - 2], to: e.to });
+    return own;
+  });
+  return { parts, bends };
+}
+
 // Layers of nodes, ordered so that neighbours stand near each other.
-function layersOf(count, edges) {
-  const rank = ranksOf(count, edges);
+function layersOf(rank, edges) {
+  const count = rank.length;
   const layers = [];
   rank.forEach((r, i) => (layers[r] ||= []).push(i));
   const near = Array.from({ length: count }, () => []);
@@ -70,30 +86,39 @@ function layersOf(count, edges) {
 
 const nodeSize = { width: 146, height: 58 };
 
-// From left to right on wide screens, as far as that may go, or else from top to
-// bottom, with so many in a row as fit.
-function layout(count, edges, width) {
-  const layers = layersOf(count, edges);
+// From left to right, as far as that may go.
+function layoutAcross(count, edges, width) {
+  const rank = ranksOf(count, edges);
+  const { parts, bends } = divided(edges, rank);
+  const layers = layersOf(rank, parts);
+  const gaps = layers.length - 1;
+  const w = Math.max(118, Math.min(nodeSize.width, (width - gaps * 30) / layers.length));
+  const gap = gaps ? Math.max(30, Math.min(150, (width - layers.length * w) / gaps)) : 0;
+  const whole = layers.length * w + gaps * gap;
+  width = Math.max(width, whole);
+  const most = Math.max(...layers.map(l => l.filter(n => n < count).length));
+  const between = Math.min(44, Math.max(22, 130 / most));
+  const tall = n => (n < count ? nodeSize.height : 2);
+  const gapAfter = (layer, i) =>
+    i + 1 === layer.length ? 0 : layer[i] < count || layer[i + 1] < count ? between : 8;
+  const sum = layer => layer.reduce((y, n, i) => y + tall(n) + gapAfter(layer, i), 0);
+  const height = Math.max(...layers.map(sum));
+  const at = [];
+  layers.forEach((layer, r) => {
+    let y = 14 + (height - sum(layer)) / 2;
+    layer.forEach((n, i) => {
+      at[n] = { x: (width - whole) / 2 + r * (w + gap), y };
+      y += tall(n) + gapAfter(layer, i);
+    });
+  });
+  return { at, bends, across: true, width, height: height + 32, nodeWidth: w };
+}
+
+// From top to bottom, with so many in a row as fit.
+function layoutDown(count, edges, width) {
+  const layers = layersOf(ranksOf(count, edges), edges);
   const h = nodeSize.height;
   const at = new Array(count);
-  const across = width > 600;
-  if (across) {
-    const gaps = layers.length - 1;
-    const w = Math.max(118, Math.min(nodeSize.width, (width - gaps * 30) / layers.length));
-    const gap = gaps ? Math.max(30, Math.min(150, (width - layers.length * w) / gaps)) : 0;
-    const most = Math.max(...layers.map(l => l.length));
-    const whole = layers.length * w + gaps * gap;
-    width = Math.max(width, whole);
-    const pitch = h + Math.min(44, Math.max(22, 130 / most));
-    const height = most * pitch - (pitch - h) + 24;
-    layers.forEach((layer, r) => layer.forEach((n, i) => {
-      at[n] = {
-        x: (width - whole) / 2 + r * (w + gap),
-        y: 14 + (height - 24 - (layer.length * pitch - (pitch - h))) / 2 + i * pitch,
-      };
-    }));
-    return { at, across, width, height: height + 8, nodeWidth: w };
-  }
   const gap = 12;
   const fit = Math.max(1, Math.floor((width + gap) / (124 + gap)));
   const narrow = Math.min(nodeSize.width, (width - (fit - 1) * gap) / fit);
@@ -107,5 +132,9 @@ function layout(count, edges, width) {
     }
     y += 26;
   }
-  return { at, across, width, height: y - 36, nodeWidth: narrow };
+  return { at, bends: edges.map(() => []), across: false, width, height: y - 36, nodeWidth: narrow };
+}
+
+function layout(count, edges, width) {
+  return (width > 600 ? layoutAcross : layoutDown)(count, edges, width);
 }

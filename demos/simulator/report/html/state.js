@@ -62,3 +62,37 @@ function firstView() {
   const at = from !== null && from < length ? from + (length - from) * 0.15 : length / 2;
   return { arm: arm.index, row: Math.floor(at / step) };
 }
+
+// -- links ------------------------------------------------------------------------
+
+// What the address says: `#t=70&arm=bare`, with a time in seconds. What is
+// missing, or not there, is left out.
+function linkedView() {
+  const link = new URLSearchParams(location.hash.slice(1));
+  const view = {};
+  const arm = arms.find(a => a.name === link.get("arm"));
+  if (arm)
+    view.arm = arm.index;
+  const time = Number.parseFloat(link.get("t"));
+  if (time >= 0)
+    view.row = Math.min(longest - 1, Math.floor(time / step + 1e-9));
+  return view;
+}
+
+// Keeps the address a link to what is shown, but not for each step of what moves:
+// browsers limit how often that may change.
+function keepLink() {
+  let pending = 0;
+  const write = () => {
+    pending = 0;
+    const time = Math.round(state.row * step * 1000) / 1000;
+    history.replaceState(null, "", `#t=${time}&arm=${encodeURIComponent(chosen().name)}`);
+  };
+  listen(changed => {
+    if (state.playing || !(changed.row || changed.arm || changed.playing))
+      return;
+    clearTimeout(pending);
+    pending = setTimeout(write, 250);
+  });
+  addEventListener("hashchange", () => choose({ ...linkedView(), playing: false }));
+}

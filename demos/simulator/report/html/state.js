@@ -86,7 +86,11 @@ function keepLink() {
   const write = () => {
     pending = 0;
     const time = Math.round(state.row * step * 1000) / 1000;
-    history.replaceState(null, "", `#t=${time}&arm=${encodeURIComponent(chosen().name)}`);
+    try {
+      history.replaceState(null, "", `#t=${time}&arm=${encodeURIComponent(chosen().name)}`);
+    } catch {
+      // A frame of another page may not have an address.
+    }
   };
   listen(changed => {
     if (state.playing || !(changed.row || changed.arm || changed.playing))

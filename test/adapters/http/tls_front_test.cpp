@@ -4,9 +4,14 @@
 
 #include <support/problem_texts.hpp>
 
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+
 #include <atomic>
+#include <cstdio>
 #include <fstream>
 #include <future>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
@@ -402,6 +407,19 @@ protected:
   demo::scratch_directory files;
 };
 
+// The certificates have keys of elliptic curves. To OpenSSL, loading a key of
+// another type than the certificate is no error.
+void write_rsa_key(const std::string& path) {
+  std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key{EVP_RSA_gen(2048),
+                                                          EVP_PKEY_free};
+  std::unique_ptr<FILE, decltype(&std::fclose)> file{
+    std::fopen(path.c_str(), "w"), std::fclose};
+  ASSERT_TRUE(key && file);
+  ASSERT_EQ(PEM_write_PrivateKey(file.get(), key.get(), nullptr, nullptr, 0,
+                                 nullptr, nullptr),
+            1);
+}
+
 TEST_F(tls_files_test, are_read_again_when_they_have_changed) {
   http_front front{*sys, gate, config()};
   EXPECT_EQ(name_shown(front), "127.0.0.1");
@@ -449,6 +467,10 @@ TEST_F(tls_files_test, are_checked_with_the_settings) {
   EXPECT_EQ(problems_with(c), (texts{"range certificate"}));
   c = config();
   c.key = certificates::all().key("elsewhere");
+  EXPECT_EQ(problems_with(c), (texts{"range key"}));
+  c = config();
+  c.key = files.file("rsa.key");
+  write_rsa_key(c.key);
   EXPECT_EQ(problems_with(c), (texts{"range key"}));
   c = config();
   c.client_ca_file = c.key;

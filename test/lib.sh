@@ -54,9 +54,10 @@ need_packages() {
       || die "neither root nor sudo: please install ${missing[*]}"
     as_root=(sudo)
   fi
-  "${as_root[@]}" apt-get update
+  # Hundreds of lines say nothing but that all is well; errors are shown.
+  "${as_root[@]}" apt-get -qq update >/dev/null
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y --no-install-recommends "${missing[@]}"
+    apt-get -qq install --no-install-recommends "${missing[@]}" >/dev/null
 }
 
 # The CAF to build with: its version, and what shows CMake where it is. Empty:

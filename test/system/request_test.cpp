@@ -1,4 +1,5 @@
 // Requests to gates from threads that are no actors.
+#include <caisson/engine/transport_errc.hpp>
 #include <caisson/gate.hpp>
 #include <caisson/request.hpp>
 
@@ -91,6 +92,55 @@ TEST_F(request_test, says_that_nothing_was_done_if_a_policy_rejects) {
   EXPECT_TRUE(r.error() == errc::rate_limited);
   EXPECT_FALSE(r.may_have_executed());
   EXPECT_GT(r.retry_after(), 50min);
+}
+
+// Of an adapter: its errors speak of the last attempt, the gate of all.
+TEST_F(request_test, knows_whether_an_attempt_was_sent) {
+  using enum transport_errc;
+  struct row {
+    std::vector<transport_errc> attempts;
+    bool may_have_executed;
+  };
+  const row rows[] = {
+    {{not_connected, not_connected, not_connected}, false},
+    {{busy, stopped, not_connected}, false},
+    {{bad_request}, false},
+    {{lost, lost, lost}, true},
+    {{not_connected, not_connected, lost}, true},
+    {{lost, not_connected, not_connected}, true},
+    {{not_connected, timed_out, busy}, true},
+  };
+  auto next = std::make_shared<std::vector<transport_errc>>();
+  auto broken = sys.spawn([next]() -> caf::behavior {
+    return {[next](int) -> caf::result<int> {
+      auto code = next->front();
+      next->erase(next->begin());
+      return make_error(code, "as scripted");
+    }};
+  });
+  auto three = stack{"desk"}.retrier({.max_attempts = 3,
+                                      .backoff = schedule::constant(0ms),
+                                      .idempotent = true});
+  auto known = gates.emplace_back(
+    spawn_gate(sys, worker{broken}.classified_by(transport_answer), three));
+  auto unknown = gate_of(broken);
+  auto outer = gates.emplace_back(spawn_gate(sys, known, stack{"outer"}));
+  for (const auto& x : rows) {
+    SCOPED_TRACE("row " + std::to_string(&x - rows));
+    *next = x.attempts;
+    auto r = request_blocking<int>(sys, known, 5s, 1);
+    EXPECT_TRUE(next->empty());
+    EXPECT_TRUE(r.error() == x.attempts.back());
+    EXPECT_EQ(r.text(),
+              "transport::" + to_string(x.attempts.back()) + ": as scripted");
+    EXPECT_EQ(r.may_have_executed(), x.may_have_executed);
+    // Those who do not ask the adapter cannot know.
+    *next = x.attempts;
+    EXPECT_TRUE(request_blocking<int>(sys, outer, 5s, 1).may_have_executed());
+    *next = x.attempts;
+    EXPECT_TRUE(request_blocking<int>(sys, unknown, 5s, 1).may_have_executed());
+  }
+  caf::anon_send_exit(broken, caf::exit_reason::kill);
 }
 
 TEST_F(request_test, ends_with_its_time) {

@@ -1,6 +1,7 @@
 #include <caisson/engine/error_replies.hpp>
 
 #include <caisson/caf/error.hpp>
+#include <caisson/engine/transport_errc.hpp>
 
 #include <string>
 #include <utility>
@@ -12,6 +13,23 @@ namespace {
 const std::string& name_of_rejecter(const engine_core& core, int layer) {
   return layer < 0 ? core.config.name
                    : core.layers[static_cast<std::size_t>(layer)].owner->name();
+}
+
+// An error of an adapter speaks of the last attempt only.
+void add_earlier_attempts(caf::message& reply, const caf::error& err) {
+  auto info = transport_answer(reply);
+  if (!info || info->may_have_executed)
+    return;
+  auto context = caf::make_message(rejection{.may_have_executed = true,
+                                             .text = transport_text_of(err),
+                                             .from_worker = true});
+#if CAISSON_CAF_LEGACY
+  caf::error marked{err.code(), err.category(), std::move(context)};
+#else
+  caf::error marked{static_cast<transport_errc>(err.code()),
+                    std::move(context)};
+#endif
+  reply = caf::make_message(std::move(marked));
 }
 
 } // namespace
@@ -37,9 +55,14 @@ std::uint16_t threshold_in(const caf::message& reply) {
 }
 
 caf::message reply_from_below(call_record& r, const outcome& o) {
-  auto* err = o.own_error ? portable::get_if<caf::error>(r.reply) : nullptr;
+  auto* err = o.ok ? nullptr : portable::get_if<caf::error>(r.reply);
   if (!err)
     return std::move(r.reply);
+  if (!o.own_error) {
+    if (may_have_executed(r))
+      add_earlier_attempts(r.reply, *err);
+    return std::move(r.reply);
+  }
   auto* context = context_of(*err);
   if (!context && err->context().size() > 0)
     return std::move(r.reply); // The worker's own, which is not to be lost.

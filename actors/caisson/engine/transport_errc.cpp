@@ -47,10 +47,18 @@ answer_info info_of(transport_errc x) {
   return info;
 }
 
+// A gate that knows of earlier attempts has put the text into a `rejection`.
+std::string text_in(const caf::message& context) {
+  if (auto* text = portable::get_if<std::string>(context))
+    return *text;
+  auto* known = portable::get_if<rejection>(context);
+  return known ? known->text : std::string{};
+}
+
 std::string text_for_people(transport_errc code, const caf::message& context) {
-  auto* text = portable::get_if<std::string>(context);
-  return fmt::format("transport::{}{}{}", name_of(code), text ? ": " : "",
-                     text ? *text : "");
+  auto text = text_in(context);
+  return fmt::format("transport::{}{}{}", name_of(code),
+                     text.empty() ? "" : ": ", text);
 }
 
 const detail::error_names transport_names{[](const caf::error& x) {
@@ -162,16 +170,18 @@ std::optional<transport_errc> transport_errc_of(const caf::error& x) {
 }
 
 std::string transport_text_of(const caf::error& x) {
-  if (!transport_errc_of(x))
-    return {};
-  auto* text = portable::get_if<std::string>(x.context());
-  return text ? *text : std::string{};
+  return transport_errc_of(x) ? text_in(x.context()) : std::string{};
 }
 
 std::optional<answer_info> transport_answer(const caf::message& x) {
   auto* err = portable::get_if<caf::error>(x);
   auto code = err ? transport_errc_of(*err) : std::nullopt;
-  return code ? std::optional{info_of(*code)} : std::nullopt;
+  if (!code)
+    return std::nullopt;
+  auto info = info_of(*code);
+  auto* known = portable::get_if<rejection>(err->context());
+  info.may_have_executed |= known && known->may_have_executed;
+  return info;
 }
 
 } // namespace caisson

@@ -3,6 +3,7 @@
 #include <caisson/base/entropy.hpp>
 #include <caisson/base/random.hpp>
 #include <caisson/caf/hooks.hpp>
+#include <caisson/engine/transport_errc.hpp>
 #include <caisson/gate/detail/factory.hpp>
 
 #include <algorithm>
@@ -175,7 +176,9 @@ caf::message cancelled_answer() {
 call_end failed_call(const caf::message& answer) {
   if (auto* err = portable::get_if<caf::error>(answer)) {
     auto o = outcome_of(answer);
-    return {*err, o.may_have_executed, o.retry_after};
+    auto info = transport_answer(answer);
+    return {*err, info ? info->may_have_executed : o.may_have_executed,
+            o.retry_after};
   }
   return {caf::make_error(caf::sec::unexpected_response, answer)};
 }

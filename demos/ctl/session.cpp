@@ -170,9 +170,10 @@ void session::page() {
   auto link = "http://" + to_.address()
               + answer.at("target").get_ref<const std::string&>();
   print(json{{"link", link}}, [&] {
-    return fmt::format("{}\nopens once, within five minutes, in a browser on "
-                       "this machine\n",
-                       link);
+    // Apart from the link, which others may read.
+    err_ << "opens once, within five minutes, in a browser on this machine:\n"
+         << std::flush;
+    return link + '\n';
   });
 }
 

@@ -301,8 +301,8 @@ http_response answer_to(control_operations& operations, const http_request& x) {
 http_response open_session(const http_request& x, control_access& access) {
   auto session = access.open_session(text_in(body_of(x, {"ticket"}), "ticket"));
   if (!session)
-    throw control_error{403, "the link has been used, or is older than five "
-                             "minutes"};
+    throw control_error{403, "the link has been used, is older than five "
+                             "minutes, or is not whole"};
   return response(200, {{"session", *session}});
 }
 

@@ -34,5 +34,10 @@ install(FILES cmake/packaging/caisson.bash
   RENAME caisson COMPONENT command)
 install(DIRECTORY demos/scenarios
   DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/caisson COMPONENT command)
+# The pages that help texts and headers name.
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/caisson
+  COMPONENT command FILES_MATCHING
+  PATTERN "*.md" PATTERN "*.png" PATTERN "*.svg" PATTERN "*.yml"
+  PATTERN "*.json" PATTERN "docs/site" EXCLUDE)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/caisson
   RENAME copyright COMPONENT command)

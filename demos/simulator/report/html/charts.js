@@ -244,13 +244,6 @@ function serviceChart(arm, title, format, valueAt) {
 const queueChart = arm => serviceChart(arm, "Longest queues", short,
   (i, row) => arm.service_seconds[i].queue_max[row]);
 
-// What of its servers or cores is at work; nothing of a service without limits.
-function usedOf(arm, i, row) {
-  const all = arm.services[i].cores || workersOf(arm, i, row);
-  const seconds = arm.service_seconds[i].busy_time[row] / 1e6;
-  return all ? Math.min(1, seconds / covered(arm, row) / all) : null;
-}
-
 const busyChart = arm => serviceChart(arm, "Busiest services: servers or cores at work", wholePercent,
   (i, row) => usedOf(arm, i, row));
 

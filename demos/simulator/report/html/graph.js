@@ -47,16 +47,25 @@ function workersOf(arm, i, row) {
   return t.workers ? t.workers[row] : arm.services[i].workers;
 }
 
+// What of its servers or cores is at work over the row; nothing of a service
+// without limits. With limited cores, servers may be busy that only wait.
+function usedOf(arm, i, row) {
+  const t = arm.service_seconds[i];
+  const workers = workersOf(arm, i, row);
+  const cores = arm.services[i].cores;
+  const share = Math.min(1, t.busy_time[row] / 1e6 / covered(arm, row) / (cores || workers || Infinity));
+  if (cores)
+    return Math.max(share, workers ? Math.min(1, t.busy[row] / workers) : 0);
+  return workers ? share : null;
+}
+
 function serviceAt(arm, i, row) {
   const t = arm.service_seconds[i];
   const workers = workersOf(arm, i, row);
   const now = {};
   for (const key of ["arrivals", "refused", "completed", "failed", "queue", "busy"])
     now[key] = t[key][row];
-  const cores = arm.services[i].cores;
-  now.used = workers ? Math.min(1, now.busy / workers) : null;
-  if (cores)
-    now.used = Math.max(now.used, t.cores_used[row] / cores);
+  now.used = usedOf(arm, i, row);
   const name = arm.services[i].name;
   // The fault of a zone may hit some replicas only.
   const whole = f => f.services ? f.services[name] : !f.replica;

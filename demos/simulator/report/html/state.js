@@ -35,7 +35,8 @@ function faultGroups(faults) {
 }
 
 function faultTime(f) {
-  return f.lasts > 0 ? `${clock(f.at)} to ${clock(f.at + f.lasts)}` : `at ${clock(f.at)}`;
+  const [from, to] = [clock(f.at), clock(f.at + f.lasts)];
+  return from === to ? `at ${from}` : `${from} to ${to}`;
 }
 
 // `slow ×8 payments, 60 s to 80 s`, for each kind of fault.

@@ -1,5 +1,5 @@
 // Requests to gates from threads that are no actors.
-#include <caisson/engine/transport_errc.hpp>
+#include <caisson/errors.hpp>
 #include <caisson/gate.hpp>
 #include <caisson/request.hpp>
 
@@ -127,19 +127,79 @@ TEST_F(request_test, knows_whether_an_attempt_was_sent) {
   auto outer = gates.emplace_back(spawn_gate(sys, known, stack{"outer"}));
   for (const auto& x : rows) {
     SCOPED_TRACE("row " + std::to_string(&x - rows));
-    *next = x.attempts;
-    auto r = request_blocking<int>(sys, known, 5s, 1);
-    EXPECT_TRUE(next->empty());
-    EXPECT_TRUE(r.error() == x.attempts.back());
-    EXPECT_EQ(r.text(),
-              "transport::" + to_string(x.attempts.back()) + ": as scripted");
-    EXPECT_EQ(r.may_have_executed(), x.may_have_executed);
-    // Those who do not ask the adapter cannot know.
-    *next = x.attempts;
-    EXPECT_TRUE(request_blocking<int>(sys, outer, 5s, 1).may_have_executed());
+    for (const auto& gate : {known, outer}) {
+      *next = x.attempts;
+      auto r = request_blocking<int>(sys, gate, 5s, 1);
+      EXPECT_TRUE(next->empty());
+      EXPECT_TRUE(r.error() == x.attempts.back());
+      EXPECT_EQ(r.text(),
+                "transport::" + to_string(x.attempts.back()) + ": as scripted");
+      EXPECT_EQ(r.may_have_executed(), x.may_have_executed);
+      EXPECT_EQ(may_have_executed(r.error()), x.may_have_executed);
+    }
+    // A gate that does not ask the adapter cannot know.
     *next = x.attempts;
     EXPECT_TRUE(request_blocking<int>(sys, unknown, 5s, 1).may_have_executed());
   }
+  caf::anon_send_exit(broken, caf::exit_reason::kill);
+}
+
+// What a gate has said of another call says nothing of this one.
+TEST_F(request_test, does_not_believe_actors_that_pass_errors_on) {
+  auto broken = sys.spawn([]() -> caf::behavior {
+    return {[](int) -> caf::result<int> {
+      return make_error(transport_errc::not_connected, "no route");
+    }};
+  });
+  auto gate = gates.emplace_back(spawn_gate(
+    sys, worker{broken}.classified_by(transport_answer), stack{"broken"}));
+  auto relay = sys.spawn([gate](caf::event_based_actor* self) -> caf::behavior {
+    auto ask = [self, gate](int x) {
+      auto promise = self->make_response_promise<int>();
+      self->request(gate, 5s, x)
+        .then(
+          [promise](int y) mutable { promise.deliver(y); },
+          [promise](caf::error& e) mutable { promise.deliver(std::move(e)); });
+      return promise;
+    };
+    return {ask,
+            [ask](const call& x) { return ask(x.payload.get_as<int>(0)); }};
+  });
+  auto behind = gates.emplace_back(spawn_gate(
+    sys, worker{relay}.classified_by(transport_answer), stack{"outer"}));
+  auto fallback = gates.emplace_back(
+    spawn_gate(sys, worker{broken}.classified_by(transport_answer),
+               stack{"other"}.fallback({alternative::ask(relay)})));
+  EXPECT_FALSE(request_blocking<int>(sys, gate, 5s, 1).may_have_executed());
+  for (const auto& to : {relay, fallback}) {
+    auto r = request_blocking<int>(sys, to, 5s, 1);
+    EXPECT_EQ(r.text(), "transport::not_connected: no route");
+    EXPECT_TRUE(r.may_have_executed());
+    EXPECT_TRUE(may_have_executed(r.error()));
+  }
+  // Its classifier speaks for it.
+  EXPECT_FALSE(request_blocking<int>(sys, behind, 5s, 1).may_have_executed());
+  for (const auto& x : {broken, relay})
+    caf::anon_send_exit(x, caf::exit_reason::kill);
+}
+
+// An adapter may say more than a text.
+TEST_F(request_test, keeps_the_context_of_an_error) {
+  auto broken = sys.spawn([]() -> caf::behavior {
+    return {[](int) -> caf::result<int> {
+#if CAISSON_CAF_LEGACY
+      return caf::error{static_cast<std::uint8_t>(transport_errc::busy),
+                        caf::atom("transport"), caf::make_message(42)};
+#else
+      return caf::error{transport_errc::busy, caf::make_message(42)};
+#endif
+    }};
+  });
+  auto gate = gates.emplace_back(spawn_gate(
+    sys, worker{broken}.classified_by(transport_answer), stack{"broken"}));
+  auto r = request_blocking<int>(sys, gate, 5s, 1);
+  EXPECT_EQ(r.error().context().get_as<int>(0), 42);
+  EXPECT_TRUE(r.may_have_executed());
   caf::anon_send_exit(broken, caf::exit_reason::kill);
 }
 

@@ -112,7 +112,9 @@ outcome attempts::take_answer(call_record& r, target_id from,
   auto is_gate = targets_[from].info.is_gate;
   if (!is_gate)
     o.may_have_executed = o.from_worker = true;
-  // A gate may have made other attempts, of which the answer knows nothing.
+  else if (!o.ok && is_unsent(r.reply))
+    o.may_have_executed = false;
+  // A gate may have made other attempts, of which the adapter knows nothing.
   auto executed_before = is_gate && o.may_have_executed;
   // Another actor, to which a fallback may turn, says nothing about the worker.
   if (is_gate && o.own_error && from == worker_target)
@@ -121,6 +123,10 @@ outcome attempts::take_answer(call_record& r, target_id from,
   o.may_have_executed = o.may_have_executed || executed_before;
   if (o.may_have_executed)
     mark_executed(r);
+  // Another actor may have done something before it passed on the error of an
+  // adapter. Layers believe the classifier, callers need not.
+  if (!is_gate && from != worker_target)
+    r.may_have_executed |= std::uint64_t{1} << any_attempt;
   measure(r, o);
   return o;
 }

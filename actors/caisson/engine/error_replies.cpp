@@ -15,12 +15,25 @@ const std::string& name_of_rejecter(const engine_core& core, int layer) {
                    : core.layers[static_cast<std::size_t>(layer)].owner->name();
 }
 
-// An error of an adapter speaks of the last attempt only.
-void add_earlier_attempts(caf::message& reply, const caf::error& err) {
+// The mark of a gate on an error of an adapter, which by itself speaks of one
+// attempt; null if there is none.
+const rejection* mark_of(const caf::error& err) {
+  return transport_errc_of(err) ? portable::get_if<rejection>(err.context())
+                                : nullptr;
+}
+
+// Marks an error of an adapter that has sent nothing with what is known of all
+// attempts. A context of somebody else's is not to be lost.
+void mark(caf::message& reply, const caf::error& err, bool executed) {
   auto info = transport_answer(reply);
   if (!info || info->may_have_executed)
     return;
-  auto context = caf::make_message(rejection{.may_have_executed = true,
+  auto* known = mark_of(err);
+  if (known ? known->may_have_executed == executed
+            : err.context().size() > 0
+                && !portable::get_if<std::string>(err.context()))
+    return;
+  auto context = caf::make_message(rejection{.may_have_executed = executed,
                                              .text = transport_text_of(err),
                                              .from_worker = true});
 #if CAISSON_CAF_LEGACY
@@ -45,6 +58,25 @@ caf::message error_reply(const engine_core& core, const call_record& r,
                                          o.threshold}));
 }
 
+bool is_unsent(const caf::message& reply) {
+  auto* err = portable::get_if<caf::error>(reply);
+  auto* known = err ? mark_of(*err) : nullptr;
+  return known && !known->may_have_executed;
+}
+
+void mark_executed(caf::message& reply) {
+  auto* err = portable::get_if<caf::error>(reply);
+  if (!err)
+    return;
+  auto* context = context_of(*err);
+  if (!context)
+    return mark(reply, *err, true);
+  auto known = *context;
+  known.may_have_executed = true;
+  reply = caf::make_message(
+    make_error(static_cast<errc>(err->code()), std::move(known)));
+}
+
 std::uint16_t threshold_in(const caf::message& reply) {
   auto* err = portable::get_if<caf::error>(reply);
   auto* context = err ? context_of(*err) : nullptr;
@@ -59,8 +91,7 @@ caf::message reply_from_below(call_record& r, const outcome& o) {
   if (!err)
     return std::move(r.reply);
   if (!o.own_error) {
-    if (may_have_executed(r))
-      add_earlier_attempts(r.reply, *err);
+    mark(r.reply, *err, may_have_executed(r));
     return std::move(r.reply);
   }
   auto* context = context_of(*err);

@@ -13,6 +13,13 @@ namespace caisson::detail {
 [[nodiscard]] caf::message error_reply(const engine_core& core,
                                        const call_record& r, const outcome& o);
 
+/// Whether a gate has marked the error of an adapter: no attempt has sent
+/// anything.
+[[nodiscard]] bool is_unsent(const caf::message& reply);
+
+/// Makes an error say that the call may have been executed.
+void mark_executed(caf::message& reply);
+
 /// What the shedder of a gate says with its answer: see `outcome::threshold`.
 [[nodiscard]] std::uint16_t threshold_in(const caf::message& reply);
 

@@ -3,7 +3,7 @@
 #include <caisson/base/entropy.hpp>
 #include <caisson/base/random.hpp>
 #include <caisson/caf/hooks.hpp>
-#include <caisson/engine/transport_errc.hpp>
+#include <caisson/engine/error_replies.hpp>
 #include <caisson/gate/detail/factory.hpp>
 
 #include <algorithm>
@@ -44,24 +44,25 @@ public:
 
   void set_timer(const portable::relay_timer& x) { timer_ = x; }
 
+  /// What is remote is a gate, as far as anybody here knows.
+  void set_is_gate(bool x) { is_gate_ = x; }
+
   /// CAF's network keeps each sender until that says that it is down, and so
   /// this address must not end before. If the gate or its node ends, so does
   /// the request.
   void keep(caf::strong_actor_ptr caller, const caf::strong_actor_ptr& gate) {
     caller_ = std::move(caller);
     gate_ = gate;
-    was_kept_ = true;
     watch(gate);
   }
 
   bool cancel() {
     if (!end(true))
       return false;
-    // Others than gates would not understand it. What is remote is one, as far
-    // as anybody here knows.
+    // Others than gates would not understand it.
     auto gate = caf::actor_cast<caf::actor>(
       caf::actor_cast<caf::strong_actor_ptr>(to_));
-    if (gate && (is_local_gate(gate) || was_kept_))
+    if (gate && is_gate_)
       send_on(gate, ctrl(), caf::make_message_id(),
               caf::make_message(cancelled{number_}), nullptr);
     close();
@@ -71,8 +72,13 @@ public:
 protected:
   bool receive(caf::mailbox_element_ptr what, portable::run_context*) override {
     if (what->mid.is_response()
-        && what->mid.request_id().integer_value() == number_)
-      return finish(content_of(*what), true);
+        && what->mid.request_id().integer_value() == number_) {
+      auto content = content_of(*what);
+      // An actor may pass on what a gate has said of another call.
+      if (!is_gate_)
+        mark_executed(content);
+      return finish(std::move(content), true);
+    }
     if (is_from_timer(*what, number_))
       return finish(failure(errc::deadline_exceeded, true,
                             "the gate has not answered in time"),
@@ -117,7 +123,7 @@ private:
 
   const std::uint64_t number_ = next_number();
   const caf::weak_actor_ptr to_;
-  bool was_kept_ = false;
+  bool is_gate_ = false;
   std::mutex mutex_;
   handler done_;
   caf::strong_actor_ptr caller_;
@@ -160,8 +166,10 @@ sent_request request_from_thread(caf::actor_system& sys, const caf::actor& gate,
   if (auto left = time_left(content.options, now); left != unlimited)
     sender.set_timer(
       {sys, address, time_after(time_after(now, left), answer_grace), number});
-  if (auto to = caf::actor_cast<caf::strong_actor_ptr>(gate);
-      portable::is_remote(sys, to))
+  auto to = caf::actor_cast<caf::strong_actor_ptr>(gate);
+  const auto remote = portable::is_remote(sys, to);
+  sender.set_is_gate(remote || is_local_gate(gate));
+  if (remote)
     sender.keep(address, to);
   portable::relay::send_on(gate, address,
                            caf::message_id{number}.with_normal_priority(),
@@ -176,9 +184,7 @@ caf::message cancelled_answer() {
 call_end failed_call(const caf::message& answer) {
   if (auto* err = portable::get_if<caf::error>(answer)) {
     auto o = outcome_of(answer);
-    auto info = transport_answer(answer);
-    return {*err, info ? info->may_have_executed : o.may_have_executed,
-            o.retry_after};
+    return {*err, o.may_have_executed && !is_unsent(answer), o.retry_after};
   }
   return {caf::make_error(caf::sec::unexpected_response, answer)};
 }

@@ -76,7 +76,8 @@ lines by_an_engine(const stack& s, const timed_plan& plan,
       if (out[i].empty() && !w.answer_to(i).empty())
         out[i] = answer_line(w.answer_to(i), w.now());
   };
-  while (!due.empty() || w.unanswered() > 0) {
+  // Also what comes after the last answer: a breaker may be half-open.
+  while (!due.empty() || w.unanswered() > 0 || w.next_wake() != never) {
     auto wake = w.next_wake() == never
                   ? unlimited
                   : duration{w.next_wake() - engine_world::origin()};

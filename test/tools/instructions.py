@@ -118,10 +118,15 @@ def subjects(build):
     return found
 
 
-def counted(todo):
-    """The instructions of each, without what is counted along with it."""
+def count(todo, raw):
+    """Counts these again, and keeps the least of each in `raw`."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        raw = dict(zip(todo, pool.map(lambda x: x[0](*x[1:]), todo.values())))
+        for name, n in zip(todo, pool.map(lambda x: x[0](*x[1:]), todo.values())):
+            raw[name] = min(n, raw.get(name, n))
+
+
+def differences(todo, raw):
+    """The instructions of each, without what is counted along with it."""
     counts = {}
     for name, n in raw.items():
         if name != DIRECT and todo[name][0] is of_a_gate:
@@ -182,15 +187,17 @@ def main(args):
     known = {row["subject"]: int(row["count"].replace(",", ""))
              for row in ROW.finditer(found["body"])}
     todo = subjects(build)
-    counts = counted(todo)
+    raw = {}
+    count(todo, raw)
+    counts = differences(todo, raw)
     if only_print:
         print(table(counts))
         return 0
     for _ in range(TRIES - 1):
         again = [x for x in counts if exceeds(counts, known, x)]
         if again:
-            least = counted({x: todo[x] for x in [DIRECT, IDLE, *again]})
-            counts |= {x: min(n, counts[x]) for x, n in least.items()}
+            count({x: todo[x] for x in again}, raw)
+            counts = differences(todo, raw)
     worse = [x for x in counts if exceeds(counts, known, x)]
     for name, n in counts.items():
         before = expected(counts, known, name)

@@ -83,6 +83,8 @@ void expect_service(const result_row& all, const std::vector<result_row>& parts,
     sum.queue_max = std::max(sum.queue_max, s.queue_max);
     sum.busy_max = std::max(sum.busy_max, s.busy_max);
     sum.busy_time += s.busy_time;
+    sum.core_time += s.core_time;
+    sum.server_time += s.server_time;
   }
   EXPECT_EQ(all.services.at(i), sum) << "service " << i;
 }

@@ -81,7 +81,21 @@ TEST(service_recorder, adds_up_the_time_of_cores_if_they_are_limited) {
   r.busy_changed(0s, 5);
   r.cores_used_changed(100ms, 2);
   r.cores_used_changed(400ms, -1);
-  EXPECT_EQ(r.end_second(500ms).busy_time, 700'000u);
+  auto row = r.end_second(500ms);
+  EXPECT_EQ(row.core_time, 700'000u);
+  EXPECT_EQ(row.busy_time, 2'500'000u);
+  EXPECT_EQ(row.server_time, 0u);
+}
+
+TEST(service_recorder, adds_up_the_time_of_servers_if_they_change) {
+  service_recorder r{"s", 4, no_limit, 0s, 20s};
+  EXPECT_EQ(r.end_second(1s).server_time, 0u);
+  r.servers_changed(1250ms, -3);
+  r.leaving_changed(1250ms, 1);
+  r.leaving_changed(1500ms, -1);
+  auto row = r.end_second(2s);
+  EXPECT_EQ(row.server_time, 1'000'000u + 500'000u + 500'000u);
+  EXPECT_EQ(row.core_time, 0u);
 }
 
 // Looks at each instant between two changes.
@@ -128,7 +142,8 @@ TEST(service_recorder, is_as_busy_in_all_seconds_as_over_the_whole_time) {
           else
             r.busy_changed(at, by);
         }
-        sum += r.end_second(second).busy_time;
+        auto row = r.end_second(second);
+        sum += cores ? row.core_time : row.busy_time;
       }
       EXPECT_NEAR(static_cast<double>(sum) / 40e6, r.summary(10s).utilization,
                   1e-6)

@@ -36,7 +36,7 @@ public:
   /// The sums of a load of the arm.
   [[nodiscard]] nlohmann::ordered_json load(std::size_t i) const;
 
-  /// Counts and `busy_time` are sums, `queue_max` the largest; `queue` and
+  /// Counts and times are sums, `queue_max` the largest; `queue` and
   /// `busy` are those at the end of the step.
   [[nodiscard]] nlohmann::ordered_json service(std::size_t i) const;
 

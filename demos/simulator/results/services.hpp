@@ -55,8 +55,11 @@ struct service_row {
   std::uint64_t cores_used = 0;
   std::uint64_t queue_max = 0;
   std::uint64_t busy_max = 0;
-  /// Microseconds.
+  /// Microseconds times servers, and times cores if they are limited.
   std::uint64_t busy_time = 0;
+  std::uint64_t core_time = 0;
+  /// Microseconds times the servers that there were, if that changes.
+  std::uint64_t server_time = 0;
   /// If that changes; else 0.
   std::uint64_t workers = 0;
 
@@ -143,9 +146,17 @@ inline constexpr result_column<service_row, service_summary>
     {"busy_max", &service_row::busy_max, column_kind::largest,
      "the most busy servers within it", shown(5, absent)},
     {"busy_time", &service_row::busy_time, column_kind::sum,
-     "microseconds that servers, or with `cores` cores, were at work within "
-     "it, all of them together",
+     "microseconds that servers were busy within it, all of them together; "
+     "one counts as busy while a fault stops its work",
      shown(absent, 1)},
+    {"core_time", &service_row::core_time, column_kind::sum,
+     "only with `cores`: microseconds that cores, of all replicas, were at "
+     "work within it, or would have been without a fault",
+     shown(absent, 1), [](auto&, auto& service) { return service.cores > 0; }},
+    {"server_time", &service_row::server_time, column_kind::sum,
+     "only with `autoscale`: microseconds times the servers that there were, "
+     "including those that are to be removed and still busy",
+     shown(absent, 1), [](auto& row, auto&) { return row.workers > 0; }},
     {"workers", &service_row::workers, column_kind::level,
      "only with `autoscale`: how many there are at its end", shown(absent, 1),
      [](auto& row, auto&) { return row.workers > 0; }},

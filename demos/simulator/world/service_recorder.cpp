@@ -15,6 +15,13 @@ duration mean(long double sum, std::uint64_t n) {
                 : duration{std::llround(sum / static_cast<long double>(n))};
 }
 
+// Leaves the rest for the next second.
+std::uint64_t take_microseconds(std::uint64_t& nanoseconds) {
+  auto whole = nanoseconds / 1000;
+  nanoseconds %= 1000;
+  return whole;
+}
+
 } // namespace
 
 service_recorder::service_recorder(std::string name, std::uint32_t workers,
@@ -28,9 +35,11 @@ service_recorder::service_recorder(std::string name, std::uint32_t workers,
 
 void service_recorder::integrate_second(duration now) {
   auto width = static_cast<std::uint64_t>((now - second_to_).count());
-  auto used = cores_ == no_limit ? busy_
-                                 : static_cast<std::uint64_t>(cores_used_);
-  second_area_ += width * used;
+  busy_in_second_ += width * busy_;
+  cores_in_second_ += width * static_cast<std::uint64_t>(cores_used_);
+  servers_in_second_ += width
+                        * static_cast<std::uint64_t>(std::int64_t{servers_}
+                                                     + leaving_);
   second_to_ = now;
 }
 
@@ -98,12 +107,14 @@ void service_recorder::began(duration now, duration arrived_at,
 
 void service_recorder::servers_changed(duration now, int by) {
   integrate(now);
+  integrate_second(now);
   servers_change_ = true;
   servers_ = static_cast<std::uint32_t>(std::int64_t{servers_} + by);
 }
 
 void service_recorder::leaving_changed(duration now, int by) {
   integrate(now);
+  integrate_second(now);
   leaving_ += by;
 }
 
@@ -163,8 +174,13 @@ void service_recorder::left(duration now, duration arrived_at, bool started,
 service_row service_recorder::end_second(duration now) {
   integrate_second(now);
   auto out = now_;
-  out.busy_time = second_area_ / 1000;
-  second_area_ %= 1000;
+  out.busy_time = take_microseconds(busy_in_second_);
+  out.core_time = take_microseconds(cores_in_second_);
+  out.server_time = take_microseconds(servers_in_second_);
+  if (cores_ == no_limit)
+    out.core_time = 0;
+  if (!servers_change_)
+    out.server_time = 0;
   out.busy = busy_;
   out.cores_used = static_cast<std::uint64_t>(cores_used_);
   out.workers = servers_change_ ? servers_ : 0;

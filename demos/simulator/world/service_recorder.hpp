@@ -71,7 +71,9 @@ private:
   duration to_;
   service_row now_;
   // What is not in a row yet, in nanoseconds times servers or cores.
-  std::uint64_t second_area_ = 0;
+  std::uint64_t busy_in_second_ = 0;
+  std::uint64_t cores_in_second_ = 0;
+  std::uint64_t servers_in_second_ = 0;
   duration second_to_ = duration::zero();
   level_watch queue_levels_;
   level_watch inside_levels_;

@@ -237,6 +237,8 @@ function serviceChart(arm, title, format, valueAt) {
     .map((service, i) => ({ name: service.name, values: rows.map(row => valueAt(i, row)) }))
     .map(s => ({ ...s, most: s.values.reduce((a, b) => Math.max(a, b), 0) }))
     .sort((a, b) => b.most - a.most).slice(0, 6).filter((s, i) => i === 0 || s.most > 0);
+  if (series[0].values.every(x => x === null))
+    return null;
   return { title, faults: arm.faults, format,
     series: series.map((s, i) => ({ name: s.name, values: s.values, colour: `c${i}` })) };
 }
@@ -244,13 +246,15 @@ function serviceChart(arm, title, format, valueAt) {
 const queueChart = arm => serviceChart(arm, "Longest queues", short,
   (i, row) => arm.service_seconds[i].queue_max[row]);
 
-const busyChart = arm => serviceChart(arm, "Busiest services: servers or cores at work", wholePercent,
+const busyChart = arm => serviceChart(arm, "Busiest services: busy servers or cores", wholePercent,
   (i, row) => usedOf(arm, i, row));
 
 // What is answered well of what each load offers.
 function loadChart(arm) {
   const share = t => t.offered.map((n, row) => (n > 0 ? Math.min(1, t.good[row] / n) : null));
-  return { title: "Good answers, of those offered", faults: arm.faults, format: wholePercent,
+  const rest = arm.loads.length - 10;
+  const also = rest > 0 ? `; ${rest} more loads` : "";
+  return { title: `Good answers, of those offered${also}`, faults: arm.faults, format: wholePercent,
     series: arm.loads.slice(0, 10).map((name, i) =>
       ({ name, values: share(arm.load_seconds[i]), colour: `c${i}` })) };
 }

@@ -47,16 +47,19 @@ function workersOf(arm, i, row) {
   return t.workers ? t.workers[row] : arm.services[i].workers;
 }
 
-// What of its servers or cores is at work over the row; nothing of a service
-// without limits. With limited cores, servers may be busy that only wait.
+// What of its servers, or of its cores if that is more, is busy over the row;
+// nothing of a service without limits.
 function usedOf(arm, i, row) {
   const t = arm.service_seconds[i];
-  const workers = workersOf(arm, i, row);
-  const cores = arm.services[i].cores;
-  const share = Math.min(1, t.busy_time[row] / 1e6 / covered(arm, row) / (cores || workers || Infinity));
+  const microseconds = covered(arm, row) * 1e6;
+  const { cores, workers } = arm.services[i];
+  const servers = t.server_time ? t.server_time[row] : workers * microseconds;
+  const shares = [];
+  if (workers || t.server_time)
+    shares.push(servers > 0 ? t.busy_time[row] / servers : 0);
   if (cores)
-    return Math.max(share, workers ? Math.min(1, t.busy[row] / workers) : 0);
-  return workers ? share : null;
+    shares.push(t.core_time[row] / (cores * microseconds));
+  return shares.length ? Math.min(1, Math.max(...shares)) : null;
 }
 
 function serviceAt(arm, i, row) {
@@ -131,17 +134,19 @@ function edgePath(stops, plan, width) {
     return curve(x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2);
   }
   let [x, y, d] = [a.x + width, a.y + height / 2, ""];
-  let last = null;
+  let first = null;
   for (const stop of stops.slice(1)) {
     const [x2, y2] = [stop.x, stop === b ? b.y + height / 2 : stop.y];
     const bend = Math.max(30, Math.abs(x2 - x) / 2);
-    last = curve(x, y, x + bend, y, x2 - bend, y2, x2, y2);
-    d += last.d;
+    const part = curve(x, y, x + bend, y, x2 - bend, y2, x2, y2);
+    // The mark is where edges to the same node have not come together yet.
+    first ||= part;
+    d += part.d;
     [x, y] = [x2 + width, y2];
     if (stop !== b)
       d += `H${x}`;
   }
-  return { ...last, d };
+  return { ...first, d };
 }
 
 function label(text, x, y) {

@@ -47,12 +47,20 @@ function ranksOf(count, edges) {
 
 // Divides edges at the layers that they pass, so that they do not lead behind the
 // nodes there: each such bend is a node after the others, and is added to `rank`.
+// Edges with the same end go on together.
 function divided(edges, rank) {
   const parts = [];
+  const shared = new Map();
+  const bendAt = (r, to) => {
+    const key = r + " " + to;
+    if (!shared.has(key))
+      shared.set(key, rank.push(r) - 1);
+    return shared.get(key);
+  };
   const bends = edges.map(e => {
     const own = [];
     for (let r = rank[e.from] + 1; r < rank[e.to]; ++r)
-      own.push(rank.push(r) - 1);
+      own.push(bendAt(r, e.to));
     const stops = [e.from, ...own, e.to];
     own.forEach((n, i) => parts.push({ from: stops[i], to: n }));
     parts.push({ from: stops[stops.length - 2], to: e.to });

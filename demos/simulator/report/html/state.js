@@ -99,5 +99,11 @@ function keepLink() {
     clearTimeout(pending);
     pending = setTimeout(write, 250);
   });
-  addEventListener("hashchange", () => choose({ ...linkedView(), playing: false }));
+  addEventListener("hashchange", () => {
+    const view = linkedView();
+    if (Object.keys(view).length > 0)
+      choose({ ...view, playing: false });
+    else
+      pending = setTimeout(write, 250);
+  });
 }

@@ -217,20 +217,6 @@ TEST_P(verification_test, a_verifier_that_is_down_or_silent_is_unknown) {
 }
 
 // Whoever ended the verifications, the attempt was ended by its limit.
-TEST_P(verification_test, after_several_the_error_is_that_of_the_attempt) {
-  auto w = make_worker();
-  auto verifying_worker = make_worker();
-  auto g = host(w.handle(),
-                stack{}
-                  .retrier(patient(), verifier::by(verifying_worker.handle()))
-                  .deadline({.name = "attempt", .timeout = 20ms}));
-  auto answer = world.request(g, 1);
-  world.advance(4s);
-  EXPECT_EQ(verifying_worker.count(), 3u);
-  ASSERT_TRUE(answer.is(errc::deadline_exceeded));
-  EXPECT_EQ(context_of(answer.error())->policy, "attempt");
-}
-
 TEST_P(verification_test, verification_never_outlives_the_deadline) {
   auto w = make_worker(scripted_worker::always(caf::sec::runtime_error));
   auto verifying_worker = make_worker();

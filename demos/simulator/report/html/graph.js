@@ -42,11 +42,6 @@ function faultsAt(arm, hits, row) {
     && (f.lasts > 0 ? f.at + f.lasts > begin : f.at >= begin));
 }
 
-function workersOf(arm, i, row) {
-  const t = arm.service_seconds[i];
-  return t.workers ? t.workers[row] : arm.services[i].workers;
-}
-
 // What of its servers, or of its cores if that is more, is busy over the row;
 // nothing of a service without limits.
 function usedOf(arm, i, row) {
@@ -64,7 +59,7 @@ function usedOf(arm, i, row) {
 
 function serviceAt(arm, i, row) {
   const t = arm.service_seconds[i];
-  const workers = workersOf(arm, i, row);
+  const workers = t.workers ? t.workers[row] : arm.services[i].workers;
   const now = {};
   for (const key of ["arrivals", "refused", "completed", "failed", "queue", "busy"])
     now[key] = t[key][row];

@@ -85,7 +85,6 @@ function linkedView() {
 function keepLink() {
   let pending = 0;
   const write = () => {
-    pending = 0;
     const time = Math.round(state.row * step * 1000) / 1000;
     try {
       history.replaceState(null, "", `#t=${time}&arm=${encodeURIComponent(chosen().name)}`);
@@ -93,17 +92,19 @@ function keepLink() {
       // A frame of another page may not have an address.
     }
   };
-  listen(changed => {
-    if (state.playing || !(changed.row || changed.arm || changed.playing))
-      return;
+  const schedule = () => {
     clearTimeout(pending);
     pending = setTimeout(write, 250);
+  };
+  listen(changed => {
+    if (!state.playing && (changed.row || changed.arm || changed.playing))
+      schedule();
   });
   addEventListener("hashchange", () => {
     const view = linkedView();
     if (Object.keys(view).length > 0)
       choose({ ...view, playing: false });
     else
-      pending = setTimeout(write, 250);
+      schedule();
   });
 }

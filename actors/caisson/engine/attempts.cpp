@@ -112,8 +112,8 @@ outcome attempts::take_answer(call_record& r, target_id from,
   auto is_gate = targets_[from].info.is_gate;
   if (!is_gate)
     o.may_have_executed = o.from_worker = true;
-  else if (!o.ok && is_unsent(r.reply))
-    o.may_have_executed = false;
+  else if (auto* err = o.ok ? nullptr : portable::get_if<caf::error>(r.reply))
+    o.may_have_executed = caisson::may_have_executed(*err);
   // A gate may have made other attempts, of which the adapter knows nothing.
   auto executed_before = is_gate && o.may_have_executed;
   // Another actor, to which a fallback may turn, says nothing about the worker.

@@ -15,34 +15,26 @@ const std::string& name_of_rejecter(const engine_core& core, int layer) {
                    : core.layers[static_cast<std::size_t>(layer)].owner->name();
 }
 
-// The mark of a gate on an error of an adapter, which by itself speaks of one
-// attempt; null if there is none.
-const rejection* mark_of(const caf::error& err) {
-  return transport_errc_of(err) ? portable::get_if<rejection>(err.context())
-                                : nullptr;
-}
-
-// Marks an error of an adapter that has sent nothing with what is known of all
+// Notes on an error of an adapter that has sent nothing what is known of all
 // attempts. A context of somebody else's is not to be lost.
-void mark(caf::message& reply, const caf::error& err, bool executed) {
+void note_on(caf::message& reply, const caf::error& err, bool executed) {
   auto info = transport_answer(reply);
   if (!info || info->may_have_executed)
     return;
-  auto* known = mark_of(err);
-  if (known ? known->may_have_executed == executed
-            : err.context().size() > 0
-                && !portable::get_if<std::string>(err.context()))
+  // What is noted is that nothing was sent, or this would have returned.
+  if (gate_note_of(err) ? !executed
+                        : err.context().size() > 0
+                            && !portable::get_if<std::string>(err.context()))
     return;
   auto context = caf::make_message(rejection{.may_have_executed = executed,
                                              .text = transport_text_of(err),
                                              .from_worker = true});
 #if CAISSON_CAF_LEGACY
-  caf::error marked{err.code(), err.category(), std::move(context)};
+  caf::error noted{err.code(), err.category(), std::move(context)};
 #else
-  caf::error marked{static_cast<transport_errc>(err.code()),
-                    std::move(context)};
+  caf::error noted{static_cast<transport_errc>(err.code()), std::move(context)};
 #endif
-  reply = caf::make_message(std::move(marked));
+  reply = caf::make_message(std::move(noted));
 }
 
 } // namespace
@@ -58,19 +50,13 @@ caf::message error_reply(const engine_core& core, const call_record& r,
                                          o.threshold}));
 }
 
-bool is_unsent(const caf::message& reply) {
-  auto* err = portable::get_if<caf::error>(reply);
-  auto* known = err ? mark_of(*err) : nullptr;
-  return known && !known->may_have_executed;
-}
-
 void mark_executed(caf::message& reply) {
   auto* err = portable::get_if<caf::error>(reply);
   if (!err)
     return;
   auto* context = context_of(*err);
   if (!context)
-    return mark(reply, *err, true);
+    return note_on(reply, *err, true);
   auto known = *context;
   known.may_have_executed = true;
   reply = caf::make_message(
@@ -91,7 +77,7 @@ caf::message reply_from_below(call_record& r, const outcome& o) {
   if (!err)
     return std::move(r.reply);
   if (!o.own_error) {
-    mark(r.reply, *err, may_have_executed(r));
+    note_on(r.reply, *err, may_have_executed(r));
     return std::move(r.reply);
   }
   auto* context = context_of(*err);

@@ -13,10 +13,6 @@ namespace caisson::detail {
 [[nodiscard]] caf::message error_reply(const engine_core& core,
                                        const call_record& r, const outcome& o);
 
-/// Whether a gate has marked the error of an adapter: no attempt has sent
-/// anything.
-[[nodiscard]] bool is_unsent(const caf::message& reply);
-
 /// Makes an error say that the call may have been executed.
 void mark_executed(caf::message& reply);
 

@@ -179,9 +179,20 @@ std::optional<answer_info> transport_answer(const caf::message& x) {
   if (!code)
     return std::nullopt;
   auto info = info_of(*code);
-  auto* known = portable::get_if<rejection>(err->context());
+  auto* known = detail::gate_note_of(*err);
   info.may_have_executed |= known && known->may_have_executed;
   return info;
+}
+
+bool may_have_executed(const caf::error& err) {
+  auto* known = transport_errc_of(err) ? detail::gate_note_of(err)
+                                       : context_of(err);
+  return !known || known->may_have_executed;
+}
+
+const rejection* detail::gate_note_of(const caf::error& err) {
+  return transport_errc_of(err) ? portable::get_if<rejection>(err.context())
+                                : nullptr;
 }
 
 } // namespace caisson

@@ -97,6 +97,19 @@ transport_errc_of(const caf::error& x);
 [[nodiscard]] std::optional<answer_info>
 transport_answer(const caf::message& x);
 
+/// Whether the call that a gate has answered with `err` may have been executed,
+/// in any attempt: false only if the gate is certain that it was not. Of an
+/// answer of another actor than a gate nobody knows it.
+[[nodiscard]] bool may_have_executed(const caf::error& err);
+
+namespace detail {
+
+/// What a gate has noted on such an error, which by itself speaks of one
+/// attempt; null if there is nothing.
+[[nodiscard]] const rejection* gate_note_of(const caf::error& err);
+
+} // namespace detail
+
 /// For workers of your own on a pool of threads (blocking_pool.hpp); adapters
 /// do it themselves. On CAF 1.x, call it before there is an actor system; does
 /// nothing on 0.17.

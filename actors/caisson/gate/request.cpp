@@ -4,6 +4,7 @@
 #include <caisson/base/random.hpp>
 #include <caisson/caf/hooks.hpp>
 #include <caisson/engine/error_replies.hpp>
+#include <caisson/engine/transport_errc.hpp>
 #include <caisson/gate/detail/factory.hpp>
 
 #include <algorithm>
@@ -182,10 +183,9 @@ caf::message cancelled_answer() {
 }
 
 call_end failed_call(const caf::message& answer) {
-  if (auto* err = portable::get_if<caf::error>(answer)) {
-    auto o = outcome_of(answer);
-    return {*err, o.may_have_executed && !is_unsent(answer), o.retry_after};
-  }
+  if (auto* err = portable::get_if<caf::error>(answer))
+    return {*err, caisson::may_have_executed(*err),
+            outcome_of(answer).retry_after};
   return {caf::make_error(caf::sec::unexpected_response, answer)};
 }
 

@@ -16,6 +16,7 @@
 #include <caisson/policies/canary/canary_mirrors.hpp>
 #include <caisson/policies/canary/canary_stage.hpp>
 #include <caisson/policies/chaos.hpp>
+#include <caisson/policies/cooldown.hpp>
 #include <caisson/policies/deadline/deadline.hpp>
 #include <caisson/policies/deadline/deadline_config.hpp>
 #include <caisson/policies/deadline/learned_limit.hpp>

@@ -4,6 +4,7 @@
 #include <caisson/policies/batcher/batcher.hpp>
 #include <caisson/policies/breaker/breaker.hpp>
 #include <caisson/policies/chaos.hpp>
+#include <caisson/policies/cooldown.hpp>
 #include <caisson/policies/deadline/deadline.hpp>
 #include <caisson/policies/limiter.hpp>
 #include <caisson/policies/retrier/retrier.hpp>
@@ -138,6 +139,15 @@ std::vector<policy_kind> limiting_kinds() {
                    "outside everything that costs work or takes permits and "
                    "tokens; inside degradation, which then sees what callers "
                    "see"}}}),
+    with_text(with_states(kind_of<cooldown>(), {"passing", "cooling"}),
+              {.also_known_as = "Retry-After for all callers, global rate "
+                                "limit pause",
+               .summary = "rejects calls for as long as the worker has asked "
+                          "callers to stay away",
+               .places = {{55, "",
+                           "inside the retrier, so that it sees each attempt; "
+                           "outside limiter and semaphore, so that calls which "
+                           "it rejects take no tokens and no permits"}}}),
     with_text(with_states(kind_of<throttle>(), {"passing", "throttling"}),
               {.also_known_as = "adaptive throttling, client-side throttling, "
                                 "admission control",

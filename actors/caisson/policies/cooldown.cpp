@@ -1,0 +1,142 @@
+#include <caisson/policies/cooldown.hpp>
+
+#include <caisson/base/ensure.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson {
+
+// -- configuration ------------------------------------------------------------
+
+void describe(field_visitor& v, cooldown_config& c) {
+  using namespace std::chrono_literals;
+  describe_common(v, c);
+  v.on({"max_time", "how long one answer can keep calls away; a longer time "
+                    "that it names is capped at this"},
+       c.max_time, {1ms, 24h});
+  v.on({"default_time", "how long an answer keeps calls away that refuses a "
+                        "call without saying until when; 0s: not at all"},
+       c.default_time, {0s, 24h});
+}
+
+void check(const cooldown_config& c, const setting_path& path, problems& out) {
+  if (c.default_time > c.max_time)
+    out.push_back({problem_kind::relation, path / "default_time",
+                   fmt::format("{} is longer than max_time, allowed: at most "
+                               "{}, or a longer max_time",
+                               to_text(c.default_time), to_text(c.max_time))});
+}
+
+// -- construction -------------------------------------------------------------
+
+cooldown::cooldown(cooldown_config c) : policy_base(std::move(c)) {}
+
+// -- calls --------------------------------------------------------------------
+
+namespace {
+
+// Whether the worker refuses calls because it has too much to do.
+bool is_refusal(const outcome& o) noexcept {
+  return o.kind == answer_class::shed || o.is(errc::rate_limited)
+         || o.is(errc::queue_full) || o.is(errc::shed);
+}
+
+} // namespace
+
+decision cooldown::admit(call_info& call, slot&, env& e) {
+  catch_up(e);
+  if (cooling_)
+    return refuse(counter::rejected, errc::rate_limited, call.id, e,
+                  until_ - e.now);
+  count(counter::passed);
+  return decision::pass();
+}
+
+decision cooldown::complete(call_info&, slot&, outcome& result, env& e) {
+  auto d = time_asked_by(result);
+  if (d > duration::zero())
+    stay_away_for(std::min(d, config_.max_time), e);
+  return decision::pass();
+}
+
+// For how long the worker wants no calls. What a layer or a gate on the way has
+// decided concerns that one, also if the worker passes it on: a breaker that is
+// open between the worker and another one says nothing of most of its calls.
+duration cooldown::time_asked_by(const outcome& o) const noexcept {
+  auto refuses = is_refusal(o);
+  if (o.ok || o.kind == answer_class::ok || !o.from_worker
+      || (o.own_error && !refuses))
+    return duration::zero();
+  if (o.retry_after > duration::zero())
+    return o.retry_after;
+  return refuses ? config_.default_time : duration::zero();
+}
+
+void cooldown::abandon(call_info&, slot&, const outcome&, bool, env&) {
+  count(counter::abandoned);
+}
+
+void cooldown::stay_away_for(duration d, env& e) {
+  catch_up(e);
+  auto end_of_this = time_after(e.now, d);
+  if (cooling_ && end_of_this <= until_)
+    return;
+  asked_at_ = e.now;
+  until_ = end_of_this;
+  if (std::exchange(cooling_, true)) {
+    count(counter::extended);
+    return;
+  }
+  count(counter::started);
+  e.emit({.kind = event_kind::state_changed,
+          .from = "passing",
+          .to = state(),
+          .detail = fmt::format("the worker asks for {}", rounded_text(d))});
+}
+
+void cooldown::end(std::string_view why, env& e) {
+  CAISSON_ENSURE(
+    cooling_ && asked_at_ < until_, "it is {}, of {} ns until {} ns", state(),
+    asked_at_.time_since_epoch().count(), until_.time_since_epoch().count());
+  cooling_ = false;
+  e.emit({.kind = event_kind::state_changed,
+          .from = "cooling",
+          .to = state(),
+          .detail = why});
+}
+
+// -- time ---------------------------------------------------------------------
+
+void cooldown::wake(env& e) {
+  catch_up(e);
+}
+
+void cooldown::catch_up(env& e) {
+  if (cooling_ && e.now >= until_)
+    end("its time is over", e);
+}
+
+bool cooldown::is_idle(time_point now) const noexcept {
+  return !cooling_ || now >= until_;
+}
+
+// -- operation ----------------------------------------------------------------
+
+std::string_view cooldown::state() const {
+  return cooling_ ? "cooling" : "passing";
+}
+
+void cooldown::adapt(env&) {
+  if (cooling_)
+    until_ = std::min(until_, time_after(asked_at_, config_.max_time));
+}
+
+void cooldown::forget(env& e) {
+  if (cooling_)
+    end("reset", e);
+}
+
+} // namespace caisson

@@ -18,7 +18,7 @@ enum class errc : std::uint8_t {
   /// A call waited for its permit or turn as long as allowed. If the call's own
   /// deadline passes first, the error is `deadline_exceeded`.
   wait_timeout,
-  /// A limiter has too few tokens, and the wait would be too long.
+  /// A limiter has too few tokens, or a cool-down keeps calls away.
   rate_limited,
   /// The call's deadline, or that of one attempt, has passed.
   deadline_exceeded,

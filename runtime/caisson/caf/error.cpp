@@ -192,11 +192,12 @@ outcome outcome_of(const caf::message& answer) {
   o.code = err->code();
   if (is_own(*err)) {
     o.own_error = true;
-    o.from_worker = false;
     o.category = caisson_category;
-    if (auto* context = context_of(*err)) {
+    auto* context = context_of(*err);
+    // A gate says what it knows, so another context is the worker's.
+    o.from_worker = context ? context->from_worker : err->context().size() > 0;
+    if (context) {
       o.may_have_executed = context->may_have_executed;
-      o.from_worker = context->from_worker;
       o.retry_after = context->retry_after;
     }
   } else {

@@ -237,6 +237,26 @@ TEST_P(platform_test, errors_compare_by_code_and_keep_their_context) {
     category_hash("system_error"));
 }
 
+// Gates pass on such an error of a worker as it is.
+TEST_P(platform_test, an_error_with_a_context_of_another_kind_is_the_workers) {
+  auto from_worker = [](const caf::error& err) {
+    return outcome_of(caf::make_message(err)).from_worker;
+  };
+  auto plain = make_error(errc::rate_limited);
+  auto text = caf::make_message(std::string{"mine"});
+#if CAISSON_CAF_LEGACY
+  caf::error own{plain.code(), plain.category(), std::move(text)};
+#else
+  caf::error own{errc::rate_limited, std::move(text)};
+#endif
+  EXPECT_TRUE(from_worker(own));
+  EXPECT_TRUE(outcome_of(caf::make_message(own)).is(errc::rate_limited));
+  EXPECT_FALSE(from_worker(plain));
+  EXPECT_FALSE(from_worker(make_error(errc::rate_limited, rejection{"shop"})));
+  EXPECT_TRUE(from_worker(
+    make_error(errc::rate_limited, rejection{.from_worker = true})));
+}
+
 // -- messages cross the network -----------------------------------------------
 
 template <class T>

@@ -8,7 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
+
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -77,6 +77,20 @@ TEST(partitions, a_heavy_borrower_does_not_hold_up_others_within_their_part) {
   for (std::size_t i = 0; i < 4; ++i)
     h.finish(live[i]);
   EXPECT_EQ(h.where(heavy_one), place::below);
+}
+
+// It uses less than the other one, in relation to their parts.
+TEST(partitions, a_borrower_waits_for_a_heavy_call_within_its_part) {
+  shared_rig h{partitioned({{"a", 0.7}, {"b", 0.2}})};
+  auto light = h.flood("x", 4);
+  h.of("a");
+  auto heavy_call = h.of("a", 6);
+  EXPECT_EQ(h.where(heavy_call), place::held) << "5 are free";
+  auto borrower = h.of("b", 3);
+  EXPECT_EQ(h.where(borrower), place::held);
+  h.finish(light[0]);
+  EXPECT_EQ(h.where(heavy_call), place::below);
+  EXPECT_EQ(h.where(borrower), place::held);
 }
 
 TEST(partitions, without_a_share_get_what_nobody_wants) {
@@ -295,64 +309,6 @@ TEST(partitions, whose_function_throws_cost_no_other_call_its_place) {
   EXPECT_EQ(h.calls.at(bad).code, errc::callback_failed);
   EXPECT_EQ(h.where(live[19]), place::held);
   EXPECT_EQ(h.count("evicted"), 0);
-}
-
-// -- orders and hope ----------------------------------------------------------
-
-TEST(partitions, keep_the_order_within_each) {
-  auto c = partitioned({{"live", 0.5}, {"batch", 0.5}}, 2);
-  c.order = wait_order::lifo;
-  shared_rig h{c};
-  auto batch = h.flood("batch", 5);
-  auto live = h.flood("live", 3);
-  h.finish(batch[0]);
-  EXPECT_EQ(h.where(live[2]), place::below);
-  h.finish(batch[1]);
-  EXPECT_EQ(h.where(batch[4]), place::below);
-}
-
-// A partition that is short of permits sheds, another one does not.
-TEST(partitions, codel_judges_each_by_its_own_waits) {
-  auto c = partitioned({{"a", 0.5}, {"b", 0.5}}, 2);
-  c.partitions.borrow = false;
-  c.order = wait_order::codel;
-  c.queue.codel_keep = 0;
-  shared_rig h{c};
-  h.flood("a", 40);
-  for (int i = 0; i < 30; ++i) {
-    auto b = h.of("b");
-    h.advance(20ms);
-    for (auto& [id, x] : std::map{h.calls})
-      if (x.where == place::below)
-        h.finish(id);
-    EXPECT_EQ(h.where(b), place::passed);
-  }
-  EXPECT_GT(h.count("shed"), 2);
-}
-
-TEST(partitions, hope_counts_what_the_partition_can_get) {
-  auto c = partitioned(two);
-  c.queue.reject_hopeless = true;
-  shared_rig h{c};
-  // Each call takes 100 ms.
-  for (int i = 0; i < 4; ++i) {
-    auto some = h.flood("batch", 10);
-    h.advance(100ms);
-    for (auto id : some)
-      h.finish(id);
-  }
-  h.flood("batch", 10);
-  auto due = [&](const char* key, duration d) {
-    auto x = of_key(key);
-    x.deadline = h.e.now + d;
-    return h.where(h.arrive(x));
-  };
-  // Two means: it would begin to run when the first come back.
-  EXPECT_EQ(due("live", 205ms), place::held);
-  h.flood("batch", 10);
-  EXPECT_EQ(due("batch", 205ms), place::rejected) << "11 are before its turn";
-  EXPECT_EQ(due("live", 205ms), place::held) << "7 permits are its own";
-  EXPECT_EQ(h.count("hopeless"), 1);
 }
 
 // -- adaptive limits ----------------------------------------------------------

@@ -4,6 +4,7 @@
 #include <caisson/policies.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 #include <caisson/policies/chaos.hpp>
+#include <caisson/policies/cooldown.hpp>
 #include <caisson/policies/degradation/degradation.hpp>
 #include <caisson/policies/keyed/keyed.hpp>
 #include <caisson/policies/shedder/shedder.hpp>
@@ -137,6 +138,7 @@ std::vector<subject> policies() {
     alone("semaphore", make<semaphore>({.permits = 10})),
     alone("semaphore, partitions", make<semaphore>(divided()), "web"),
     alone("adaptive_limit", make<adaptive_limit>({})),
+    alone("cooldown", make<cooldown>({})),
     alone("throttle", make<throttle>({})),
     alone("shedder", make<shedder>({})),
     alone("fallback", make<fallback>({}, std::size_t{1})),

@@ -258,6 +258,10 @@ TEST(retrier, a_chosen_delay_has_no_jitter_but_a_schedules_one_has) {
   EXPECT_GE(d, 5ms);
   EXPECT_LT(d, 25ms);
   EXPECT_NE(d, 5ms);
+  // Nor is one added to what the answer asks for.
+  c.delay_of = [](const outcome&) { return std::optional<duration>{3ms}; };
+  retrier_rig other{c};
+  EXPECT_EQ(backoff_after(other, other.arrive(), pushback(5ms)), 5ms);
 }
 
 TEST(retrier, a_function_for_delays_that_throws_has_not_chosen) {

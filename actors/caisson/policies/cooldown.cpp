@@ -39,7 +39,7 @@ cooldown::cooldown(cooldown_config c) : policy_base(std::move(c)) {}
 namespace {
 
 // Whether the worker refuses calls because it has too much to do.
-bool is_refusal(const outcome& o) noexcept {
+bool sheds_load(const outcome& o) noexcept {
   return o.kind == answer_class::shed || o.is(errc::rate_limited)
          || o.is(errc::queue_full) || o.is(errc::shed);
 }
@@ -48,9 +48,13 @@ bool is_refusal(const outcome& o) noexcept {
 
 decision cooldown::admit(call_info& call, slot&, env& e) {
   catch_up(e);
-  if (cooling_)
+  if (cooling_) {
+    CAISSON_ENSURE(asked_at_ < until_, "it is {}, of {} ns until {} ns",
+                   state(), asked_at_.time_since_epoch().count(),
+                   until_.time_since_epoch().count());
     return refuse(counter::rejected, errc::rate_limited, call.id, e,
                   until_ - e.now);
+  }
   count(counter::passed);
   return decision::pass();
 }
@@ -66,13 +70,13 @@ decision cooldown::complete(call_info&, slot&, outcome& result, env& e) {
 // decided concerns that one, also if the worker passes it on: a breaker that is
 // open between the worker and another one says nothing of most of its calls.
 duration cooldown::time_asked_by(const outcome& o) const noexcept {
-  auto refuses = is_refusal(o);
+  auto sheds = sheds_load(o);
   if (o.ok || o.kind == answer_class::ok || !o.from_worker
-      || (o.own_error && !refuses))
+      || (o.own_error && !sheds))
     return duration::zero();
   if (o.retry_after > duration::zero())
     return o.retry_after;
-  return refuses ? config_.default_time : duration::zero();
+  return sheds ? config_.default_time : duration::zero();
 }
 
 void cooldown::abandon(call_info&, slot&, const outcome&, bool, env&) {
@@ -86,26 +90,8 @@ void cooldown::stay_away_for(duration d, env& e) {
     return;
   asked_at_ = e.now;
   until_ = end_of_this;
-  if (std::exchange(cooling_, true)) {
-    count(counter::extended);
-    return;
-  }
-  count(counter::started);
-  e.emit({.kind = event_kind::state_changed,
-          .from = "passing",
-          .to = state(),
-          .detail = fmt::format("the worker asks for {}", rounded_text(d))});
-}
-
-void cooldown::end(std::string_view why, env& e) {
-  CAISSON_ENSURE(
-    cooling_ && asked_at_ < until_, "it is {}, of {} ns until {} ns", state(),
-    asked_at_.time_since_epoch().count(), until_.time_since_epoch().count());
-  cooling_ = false;
-  e.emit({.kind = event_kind::state_changed,
-          .from = "cooling",
-          .to = state(),
-          .detail = why});
+  count(cooling_ ? counter::extended : counter::started);
+  move_to(true, fmt::format("the worker asks for {}", rounded_text(d)), e);
 }
 
 // -- time ---------------------------------------------------------------------
@@ -115,8 +101,8 @@ void cooldown::wake(env& e) {
 }
 
 void cooldown::catch_up(env& e) {
-  if (cooling_ && e.now >= until_)
-    end("its time is over", e);
+  if (e.now >= until_)
+    move_to(false, "its time is over", e);
 }
 
 bool cooldown::is_idle(time_point now) const noexcept {
@@ -129,14 +115,23 @@ std::string_view cooldown::state() const {
   return cooling_ ? "cooling" : "passing";
 }
 
+void cooldown::move_to(bool cooling, std::string_view why, env& e) {
+  auto from = state();
+  cooling_ = cooling;
+  if (from != state())
+    e.emit({.kind = event_kind::state_changed,
+            .from = from,
+            .to = state(),
+            .detail = why});
+}
+
 void cooldown::adapt(env&) {
   if (cooling_)
     until_ = std::min(until_, time_after(asked_at_, config_.max_time));
 }
 
 void cooldown::forget(env& e) {
-  if (cooling_)
-    end("reset", e);
+  move_to(false, "reset", e);
 }
 
 } // namespace caisson

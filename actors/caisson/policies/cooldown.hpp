@@ -115,7 +115,7 @@ private:
   [[nodiscard]] duration time_asked_by(const outcome& o) const noexcept;
   void stay_away_for(duration d, env& e);
   void catch_up(env& e);
-  void end(std::string_view why, env& e);
+  void move_to(bool cooling, std::string_view why, env& e);
 
   bool cooling_ = false;
   // The answer to which the end is due, and that end.

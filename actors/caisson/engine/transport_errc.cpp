@@ -185,8 +185,9 @@ std::optional<answer_info> transport_answer(const caf::message& x) {
 }
 
 bool may_have_executed(const caf::error& err) {
-  auto* known = transport_errc_of(err) ? detail::gate_note_of(err)
-                                       : context_of(err);
+  auto* known = detail::gate_note_of(err);
+  if (!known)
+    known = context_of(err);
   return !known || known->may_have_executed;
 }
 

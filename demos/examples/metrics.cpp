@@ -13,6 +13,7 @@
 #include <caisson/observe/metrics/server.hpp>
 #include <caisson/policies.hpp>
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
+#include <caisson/policies/cooldown.hpp>
 #include <caisson/policies/throttle.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>
 #include <caisson/stack/layers/canary_layer.hpp>
@@ -47,6 +48,7 @@ struct health {
   std::atomic<int> failing_percent{0};
   std::atomic<int> milliseconds{2};
   std::atomic<bool> mute{false};
+  std::atomic<bool> over_quota{false};
 };
 
 /// Stands for the load of the machine.
@@ -59,7 +61,7 @@ public:
   std::atomic<bool> busy{false};
 };
 
-/// Answers after a while, fails, or says nothing.
+/// Answers after a while, fails, says when to come back, or says nothing.
 class service final : public caf::event_based_actor {
 public:
   service(caf::actor_config& cfg, std::shared_ptr<const health> h)
@@ -78,8 +80,11 @@ public:
       },
       [this](std::uint64_t number) {
         auto answer = open_.extract(number).mapped();
-        if (random_.below(100)
-            < static_cast<std::uint64_t>(health_->failing_percent))
+        if (health_->over_quota)
+          answer.deliver(caisson::make_error(
+            caisson::errc::rate_limited, {.policy = "", .retry_after = 200ms}));
+        else if (random_.below(100)
+                 < static_cast<std::uint64_t>(health_->failing_percent))
           answer.deliver(caf::make_error(caf::sec::runtime_error));
         else
           answer.deliver(std::int32_t{1});
@@ -174,7 +179,9 @@ struct shop {
              caisson::batching::vectors<std::int32_t, std::int32_t>())),
          10ms, plain);
     add(sys, "search", search, 10ms,
-        stack{"search"}.limiter({.rate = 1000, .burst = 100}));
+        stack{"search"}
+          .add<caisson::cooldown>({.max_time = 1s})
+          .limiter({.rate = 1000, .burst = 100}));
   }
 
   ~shop() {
@@ -296,7 +303,11 @@ constexpr incident bad_day[] = {
      x.payments->milliseconds = 2;
      x.load->busy = false;
    }},
-  {70, "the catalog is back", [](shop& x) { x.catalog->failing_percent = 0; }},
+  {70, "the catalog is back, and the search has answered enough for now",
+   [](shop& x) {
+     x.catalog->failing_percent = 0;
+     x.search->over_quota = true;
+   }},
   {80, "the search dies", [](shop& x) { x.kill_last(); }},
 };
 
@@ -323,7 +334,9 @@ void check_metrics(const std::string& page, demo::story& story) {
       decision("catalog", "breaker", "opened")}},
     {"payments", {decision("payments", "semaphore", "queued")}},
     {"cart", {decision("cart", "breaker", "opened")}},
-    {"search", {decision("search", "limiter", "passed")}},
+    {"search",
+     {decision("search", "limiter", "passed"),
+      decision("search", "cooldown", "rejected")}},
   };
   for (const auto& [gate, all] : expectations)
     for (const auto& series : all) {

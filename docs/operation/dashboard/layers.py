@@ -147,6 +147,17 @@ PERMITS = Row("Semaphores, adaptive limits and their queues",
           pages=("queues",)),
 ])
 
+COOLDOWNS = Row("Cool-downs", pages=("cooldown",), panels=[
+    two_states("State", "cooldown", "passing", "cooling"),
+    rates("Decisions", "Calls that passed, and those that were kept away.",
+          "cooldown", "passed|rejected"),
+    lines("Cool-downs", "short", "Started, and extended by the answers of "
+          "calls that were in flight, in five minutes.",
+          (BY_LAYER + ": {{decision}}", "sum by (gate, layer, decision) "
+           '(increase(caisson_layer_decisions_total{L, kind="cooldown", '
+           'decision=~"started|extended"}[5m])) > 0')),
+])
+
 THROTTLES = Row("Throttles", pages=("throttle",), panels=[
     two_states("State", "throttle", "passing", "throttling"),
     lines("Probability of rejection", "percentunit", "Of the next call.",
@@ -341,5 +352,5 @@ ONE = Row("One gate: $one", closed=False, pages=("operation",), panels=[
            "(rate(caisson_calls_total{O}[W]))")),
 ])
 
-ROWS = [BREAKERS, LIMITERS, PERMITS, THROTTLES, SHEDDERS, RETRIERS, DEADLINES,
-        CACHES, BATCHERS, CANARIES, KEYS, OTHERS, ONE]
+ROWS = [BREAKERS, LIMITERS, PERMITS, COOLDOWNS, THROTTLES, SHEDDERS, RETRIERS,
+        DEADLINES, CACHES, BATCHERS, CANARIES, KEYS, OTHERS, ONE]

@@ -262,7 +262,7 @@ private:
 
 /// One named number of a policy. Counters only increase; gauges go up and down.
 struct metric {
-  std::string_view name;  ///< Static storage.
+  std::string_view name;  ///< Valid until the policy's settings change.
   std::int64_t value = 0; ///< A duration has its unit in the name.
   bool gauge = false;     ///< Whether it goes up and down.
 };

@@ -47,7 +47,7 @@ void key_sums::add_place(const metric& m) {
   auto what = !m.gauge           ? kind::counter
               : is_level(m.name) ? kind::level
                                  : kind::amount;
-  sums_.push_back({{m.name, 0, m.gauge}, what});
+  sums_.push_back({{names_.emplace_back(m.name), 0, m.gauge}, what});
 }
 
 // -- keys ---------------------------------------------------------------------
@@ -115,9 +115,7 @@ const std::vector<metric>& key_sums::ask(const policy& x) const {
 std::size_t key_sums::place_of(std::string_view name,
                                std::size_t likely) const {
   auto is_it = [&](const sum& s) { return s.total.name == name; };
-  if (likely < sums_.size()
-      && (sums_[likely].total.name.data() == name.data()
-          || is_it(sums_[likely])))
+  if (likely < sums_.size() && is_it(sums_[likely]))
     return likely;
   auto i = std::find_if(sums_.begin(), sums_.end(), is_it);
   return static_cast<std::size_t>(i - sums_.begin());
@@ -128,12 +126,8 @@ void key_sums::count(const key_entry& x, int sign, unsigned parts) {
   const auto& listed = ask(*x.machine);
   for (std::size_t i = 0; i < listed.size(); ++i) {
     auto place = place_of(listed[i].name, i);
-    if (place == sums_.size()) {
-      // A key with settings of its own, whose policy may end before this.
-      auto m = listed[i];
-      m.name = names_.emplace_back(m.name);
-      add_place(m);
-    }
+    if (place == sums_.size())
+      add_place(listed[i]); // A key with settings of its own.
     auto& s = sums_[place];
     if ((parts & (s.what == kind::counter ? counters : gauges)) == 0)
       continue;

@@ -32,11 +32,11 @@ public:
 
   key_sums() = default;
 
-  /// Zeros, under the names that `pattern` lists. It must outlive this.
+  /// Zeros, under the names that `pattern` lists.
   explicit key_sums(const policy& pattern);
 
-  /// From here on the policies list what `pattern` lists, which must outlive
-  /// this. Gauges that neither it nor any key lists are left out.
+  /// From here on the policies list what `pattern` lists. Gauges that neither
+  /// it nor any key lists are left out.
   void follow(const policy& pattern);
 
   /// A key that is new here, and about to change.
@@ -106,7 +106,7 @@ private:
                                       F weight) const;
 
   std::vector<sum> sums_;
-  // Names that a key has listed and the pattern has not.
+  // Of the sums: policies may name numbers after settings, which change.
   std::deque<std::string> names_;
   // Of the keys that are not fresh, as they were when they were last fresh.
   by_calls ranking_;

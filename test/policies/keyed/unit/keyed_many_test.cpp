@@ -1,11 +1,13 @@
 // Thousands of keys: what concerns all of them takes many turns, in each of
 // which few keys have theirs, and whoever has a call does not wait for it.
 #include <policies/keyed/model/keyed_rig.hpp>
+#include <support/partitioned.hpp>
 #include <support/recorded_policy.hpp>
 
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 namespace caisson::test {
 namespace {
@@ -73,6 +75,29 @@ TEST_F(keyed_many, may_get_more_changes_than_they_can_follow) {
   h.advance(20ms);
   EXPECT_EQ(h.policy.state(), "closed");
   EXPECT_EQ(h.count("permits"), 2 * many);
+}
+
+// Partitions have names of their own, and may come and go.
+TEST(keyed_partitions, add_up_whatever_their_names_become) {
+  keyed_config<semaphore> c{
+    partitioned({{"interactive", 0.5}, {"background", 0.3}}), {}};
+  c.partitions.by_call = [](const call_info& x) {
+    return std::string{x.priority > 0 ? "interactive" : "background"};
+  };
+  solo<keyed<semaphore>> h{c};
+  std::vector<call_id> ids;
+  for (int i = 0; i < 100; ++i)
+    ids.push_back(h.arrive(of_key(std::to_string(i))));
+  c.permits += 1;
+  h.reconfigure(c);
+  EXPECT_EQ(h.count("in_use_background"), 100);
+  EXPECT_EQ(h.count("in_use_interactive"), 0);
+  c.partitions.list.erase(c.partitions.list.begin());
+  h.reconfigure(c);
+  EXPECT_EQ(h.count("in_use_background"), 100);
+  for (auto id : ids)
+    h.finish(id);
+  EXPECT_EQ(h.count("in_use_background"), 0);
 }
 
 TEST_F(keyed_many, are_forgotten_at_once_and_freed_later) {

@@ -47,6 +47,28 @@ TEST(admission, holds_a_permit_until_it_is_over) {
   EXPECT_TRUE(g.admit());
 }
 
+TEST(admission, is_over_for_a_drain_at_its_deadline) {
+  jumping_clock clock;
+  guard g{stack{"s"}, clock};
+  auto a = g.admit({.time_left = 2s});
+  auto b = g.admit({.time_left = 1s});
+  g.drain();
+  EXPECT_EQ(clock.passed(), 2s);
+  EXPECT_FALSE(g.admit());
+  a.succeed();
+}
+
+// Another thread may keep the time, and leave with its own call.
+TEST(admission, is_over_for_a_drain_on_the_real_clock) {
+  guard g{stack{"s"}.semaphore({.permits = 1, .max_waiters = 1})};
+  auto a = g.admit({.time_left = 100ms});
+  std::thread other{
+    [&] { EXPECT_FALSE(g.run([] { return 1; }, {.time_left = 50ms})); }};
+  g.drain();
+  EXPECT_TRUE(a);
+  other.join();
+}
+
 TEST(admission, is_shared_with_functions) {
   jumping_clock clock;
   guard g{stack{"s"}.semaphore({.permits = 1, .max_waiters = 0}), clock};

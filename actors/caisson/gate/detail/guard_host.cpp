@@ -272,6 +272,8 @@ void guard_host::pass_the_clock() {
   timekeeper_ = waiting_.empty() ? nullptr : waiting_.back();
   if (timekeeper_)
     timekeeper_->changed.notify_one();
+  else if (awaits_end_)
+    left_.notify_all();
 }
 
 // -- what goes out ------------------------------------------------------------
@@ -323,6 +325,8 @@ void guard_host::wake_at(time_point at) {
   armed_ = at;
   if (sooner && timekeeper_ && timekeeper_->place)
     timekeeper_->changed.notify_one();
+  if (sooner && awaits_end_)
+    left_.notify_all();
   set_timers();
 }
 

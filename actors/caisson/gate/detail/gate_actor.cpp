@@ -373,15 +373,18 @@ caf::result<std::string> gate_actor::take_stack(const stack_order& x) {
 // It makes its workers as the new one says before the engine asks for one.
 std::vector<layer_change> gate_actor::put_in_force(const ordered_stack& x,
                                                    next_stack&& next) {
+  const auto at = now();
   if (!x.behind)
-    return engine_.on_new_stack(std::move(next), now());
+    return engine_.on_new_stack(std::move(next), at);
+  // What is due by now concerns the worker that is there.
+  engine_.on_timer(at);
   auto behind = *x.behind;
   // It stays in the group that it has.
   if (behind_.is_grouped())
     behind = std::move(behind).in_group(behind_.group(), behind_.rank());
   std::swap(behind, behind_);
   try {
-    return engine_.on_new_stack(std::move(next), now());
+    return engine_.on_new_stack(std::move(next), at);
   } catch (...) {
     std::swap(behind, behind_);
     throw;

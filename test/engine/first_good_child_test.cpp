@@ -122,6 +122,22 @@ TEST_F(hedge, the_worker_dies_under_both) {
   EXPECT_EQ(w.attempts.size(), 2u);
 }
 
+TEST(hedge_of_first_outcomes, ends_if_an_attempt_bounces) {
+  for (std::size_t bounced : {0u, 1u}) {
+    puppets stack;
+    stack.add_layer<small_layer<hedger>>(0, 10ms, true);
+    engine_world w{std::move(stack)};
+    w.call("x");
+    w.at(10ms);
+    w.kill_silently(0);
+    w.bounce(bounced);
+    EXPECT_EQ(w.answer_to(0), "worker_down by gate, executed") << bounced;
+    EXPECT_EQ(w.live(), 0u);
+    w.call("y");
+    EXPECT_EQ(w.answer_to(1), "worker_down by gate") << "the gate lives";
+  }
+}
+
 TEST_F(hedge, the_second_is_rejected_and_the_first_still_counts) {
   auto times = 0;
   b.on_admit = [&](auto&, auto&, auto&) {

@@ -43,6 +43,32 @@ TEST_F(engine_replaced_worker, ends_at_once_without_calls) {
   EXPECT_EQ(w.metric("worker_losses"), 0);
 }
 
+TEST(engine_dead_letters, of_a_call_to_an_earlier_worker_are_whole_or_none) {
+  for (auto resends : {false, true}) {
+    auto layers = [&] {
+      puppets out;
+      auto& x = out.add("inner");
+      x.number = 1; // It goes on.
+      x.machine().keeps_content = resends;
+      return engine_world::layers{std::move(out)};
+    };
+    world_setup setup;
+    setup.start = behind::supervised;
+    engine_world w{layers(), std::move(setup)};
+    w.send("x");
+    detail::next_stack next;
+    next.config = {.name = "gate", .default_deadline = unlimited};
+    next.worker = detail::next_worker{{}, dead_letter_calls::all, "letters"};
+    for (auto& x : layers())
+      next.layers.push_back({std::move(x)});
+    EXPECT_EQ(w.swap_to(std::move(next)).size(), 1u);
+    w.fail(0);
+    ASSERT_EQ(w.letters.size(), resends ? 1u : 0u);
+    for (const auto& x : w.letters)
+      EXPECT_EQ(words_of(x.content), "x");
+  }
+}
+
 TEST_F(engine_replaced_worker, finishes_the_calls_that_it_has) {
   auto& w = start();
   w.call("x");

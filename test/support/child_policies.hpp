@@ -26,7 +26,9 @@ public:
 /// and takes the first good answer; or the last error.
 class hedger final : public small_policy {
 public:
-  explicit hedger(duration delay) : delay_(delay) {}
+  /// `with_errors`: the first outcome counts, good or not.
+  explicit hedger(duration delay, bool with_errors = false)
+    : delay_(delay), with_errors_(with_errors) {}
 
   /// How many children were cancelled because their parents were gone, and how
   /// many calls are held.
@@ -58,9 +60,10 @@ public:
     }
     auto& both = i->second;
     --both.running;
-    if (!o.ok && both.started < 2)
+    auto is_over = o.ok || with_errors_;
+    if (!is_over && both.started < 2)
       run(parent, e);
-    if (!o.ok && both.running > 0)
+    if (!is_over && both.running > 0)
       return decision::hold();
     races_.erase(i);
     return decision::pass();
@@ -86,6 +89,7 @@ private:
   }
 
   duration delay_;
+  bool with_errors_;
   std::map<call_id, race> races_;
   std::map<call_id, call_id> parents_;
 };

@@ -45,7 +45,7 @@ void attempts::send(call_record& r, target_id to) {
   r.target = to;
   core_.traces.begin_attempt(r);
   core_.schedule(r);
-  auto content = core_.keeps_content(r) ? r.payload : std::move(r.payload);
+  auto content = core_.content_to_send(r);
   auto& target = targets_[to];
   target.calls.push_back(r);
   if (target.info.takes_calls)

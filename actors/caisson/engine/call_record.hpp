@@ -135,8 +135,9 @@ struct call_notes {
   pooled_list<call_id>::handle wait = pooled_list<call_id>::none;
   /// What it was sent to.
   target_id target = worker_target;
-  /// The next call in the same bucket of the table's index.
+  /// Its neighbours in the same bucket of the table's index.
   std::uint32_t next_indexed = 0;
+  std::uint32_t previous_indexed = 0;
   /// It passes the layers that serve this plan, whatever others come and go
   /// meanwhile.
   std::uint32_t plan = 0;
@@ -144,6 +145,8 @@ struct call_notes {
   std::uint32_t sends = 0;
   phase where = phase::free;
   bool indexed = false;
+  /// Its content has been sent and not kept.
+  bool content_gone = false;
   /// The layer that holds it.
   std::int8_t at = -1;
   /// How many layers are above the place to which it was sent.

@@ -227,8 +227,7 @@ void call_table::index(call_record& r) {
                  "call {} is indexed, and has no caller", number_of(r.id));
   if (indexed_ >= buckets_.size())
     rehash(std::max(least_buckets, 2 * buckets_.size()));
-  auto& first = bucket_of(r.from.who(), r.from.number());
-  r.next_indexed = std::exchange(first, r.index);
+  put_first(r);
   r.indexed = true;
   ++indexed_;
 }
@@ -236,19 +235,26 @@ void call_table::index(call_record& r) {
 void call_table::unindex(call_record& r) {
   if (!r.indexed)
     return;
-  auto* place = &bucket_of(r.from.who(), r.from.number());
-  while (*place != r.index) {
-    CAISSON_ENSURE(*place != no_record, "call {} is not where it was indexed",
-                   number_of(r.id));
-    place = &record(*place).next_indexed;
-  }
-  CAISSON_ENSURE(indexed_ > 0, "call {} is indexed, and none is counted",
-                 number_of(r.id));
-  *place = r.next_indexed;
+  auto& place = r.previous_indexed == no_record
+                  ? bucket_of(r.from.who(), r.from.number())
+                  : record(r.previous_indexed).next_indexed;
+  CAISSON_ENSURE(place == r.index && indexed_ > 0,
+                 "call {} is not where it was indexed", number_of(r.id));
+  place = r.next_indexed;
+  if (r.next_indexed != no_record)
+    record(r.next_indexed).previous_indexed = r.previous_indexed;
   r.indexed = false;
   --indexed_;
   if (buckets_.size() > least_buckets && indexed_ < buckets_.size() / 8)
     rehash(buckets_.size() / 2);
+}
+
+void call_table::put_first(call_record& r) noexcept {
+  auto& first = bucket_of(r.from.who(), r.from.number());
+  if (first != no_record)
+    record(first).previous_indexed = r.index;
+  r.previous_indexed = no_record;
+  r.next_indexed = std::exchange(first, r.index);
 }
 
 call_record* call_table::find_request(std::uint64_t who,
@@ -268,10 +274,8 @@ void call_table::rehash(std::size_t buckets) {
   for (auto first : old)
     for (auto i = first; i != no_record;) {
       auto& r = record(i);
-      auto next = r.next_indexed;
-      auto& bucket = bucket_of(r.from.who(), r.from.number());
-      r.next_indexed = std::exchange(bucket, i);
-      i = next;
+      i = r.next_indexed;
+      put_first(r);
     }
 }
 

@@ -162,6 +162,7 @@ private:
   [[nodiscard]] bool is_empty(std::size_t number) const noexcept;
 
   std::uint32_t& bucket_of(std::uint64_t who, std::uint64_t number) noexcept;
+  void put_first(call_record& r) noexcept;
   void rehash(std::size_t buckets);
 
   std::size_t layers_;

@@ -90,9 +90,7 @@ next_step child_calls::start(call_record& c,
     auto* parent = held_parent(c, p);
     if (!parent || !attach(c, *parent))
       continue;
-    contents.push_back(core_.keeps_content(*parent)
-                         ? parent->payload
-                         : std::move(parent->payload));
+    contents.push_back(core_.content_to_send(*parent));
   }
   CAISSON_ENSURE(contents.size() == c.child->waiting
                    && c.child->waiting == c.child->parents.size(),

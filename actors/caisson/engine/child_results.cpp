@@ -105,14 +105,15 @@ outcome child_results::outcome_for(ended_child& x, std::size_t i,
   if (x.parts && i >= x.parts->size())
     return outcome::failure(errc::batch_failed, true);
   parent.reply = x.parts ? std::move((*x.parts)[i]) : x.whole;
-  // A whole answer is what it was to the child; a part of one is a worker's own
-  // answer.
+  // A whole answer is what it was to the child; a part of one is an answer of
+  // its own, by whoever has given the whole.
   auto own = x.parts ? outcome_of(parent.reply) : x.result;
   own.reply = &parent.reply;
   if (x.parts) {
-    own.from_worker = true;
-    attempts_.classify(own);
-    own.may_have_executed = true;
+    own.from_worker = x.result.from_worker;
+    if (own.from_worker)
+      attempts_.classify(own);
+    own.may_have_executed = own.from_worker || x.result.may_have_executed;
   }
   return own;
 }

@@ -126,9 +126,11 @@ struct engine_core {
   [[nodiscard]] time_point now() const noexcept { return layers.now(); }
 
   /// Whether the call is a dead letter if it fails: then what it sent is kept
-  /// until its end.
+  /// until its end. It was not if it was sent to an earlier worker, whose calls
+  /// were none.
   [[nodiscard]] bool may_be_dead_letter(const call_record& r) const noexcept {
-    return dead_letters && !r.child && !r.lease && are_dead_letters(r.from);
+    return dead_letters && !r.child && !r.lease && !r.content_gone
+           && are_dead_letters(r.from);
   }
 
   /// Whether the calls of such a caller are dead letters if they fail.
@@ -141,6 +143,14 @@ struct engine_core {
   /// Whether its content is needed after it was sent.
   [[nodiscard]] bool keeps_content(const call_record& r) const noexcept {
     return layers.resends() || may_be_dead_letter(r);
+  }
+
+  /// What the call sends, to be sent: a copy if it is needed later.
+  [[nodiscard]] caf::message content_to_send(call_record& r) const {
+    if (keeps_content(r))
+      return r.payload;
+    r.content_gone = true;
+    return std::move(r.payload);
   }
 
   /// Sets a call's timer to whatever comes first.

@@ -80,7 +80,11 @@ void router::on_answer(std::uint64_t key, caf::message&& content) {
 
 // The attempt bounced. This may arrive before the target's down message.
 void router::lose(call_record& r, target_id from) {
+  auto id = r.id;
   on_change(workers_.suspect(from));
+  // Others at the target have ended, and with them perhaps its parents.
+  if (!core_.calls.find(id))
+    return;
   mark_executed(r);
   auto o = outcome::failure(errc::worker_down, true);
   attempts_.measure(r, o);

@@ -4,6 +4,7 @@
 #include <caisson/engine/call_table.hpp>
 #include <caisson/engine/caller_watch.hpp>
 
+#include <support/growth.hpp>
 #include <support/times.hpp>
 
 #include <fmt/format.h>
@@ -36,6 +37,47 @@ TEST(call_table, gives_the_lowest_place_and_never_the_same_id) {
   EXPECT_EQ(again.index, 17u);
   EXPECT_TRUE(ids.insert(again.id).second);
   EXPECT_EQ(t.find(again.id), &again);
+}
+
+TEST(call_table, forgets_requests_that_share_a_number_one_by_one) {
+  call_table t{1, 1};
+  auto request = [&](std::uint64_t number) {
+    auto& r = t.take();
+    r.from = reply_slot{std::uint64_t{7}, true, false, 3, number};
+    t.index(r);
+    return &r;
+  };
+  std::vector<call_record*> same;
+  for (int i = 0; i < 5; ++i) {
+    same.push_back(request(9));
+    request(static_cast<std::uint64_t>(100 + i));
+  }
+  for (auto i : {2, 4, 0, 1}) {
+    t.unindex(*same[static_cast<std::size_t>(i)]);
+    EXPECT_TRUE(t.find_request(3, 9));
+  }
+  EXPECT_EQ(t.find_request(3, 9), same[3]);
+  t.unindex(*same[3]);
+  EXPECT_EQ(t.find_request(3, 9), nullptr);
+  EXPECT_TRUE(t.find_request(3, 102));
+}
+
+// Another node chooses the numbers of its requests.
+TEST(call_table, is_not_slowed_down_by_requests_that_share_a_number) {
+  test::expect_linear(5'000, 40'000, [](int n) {
+    call_table t{1, 1};
+    std::vector<call_record*> all;
+    for (int i = 0; i < n; ++i) {
+      auto& r = t.take();
+      r.from = reply_slot{std::uint64_t{7}, true, false, 3, 9};
+      t.index(r);
+      all.push_back(&r);
+    }
+    auto begin = test::thread_seconds();
+    for (auto* r : all)
+      t.unindex(*r);
+    return test::thread_seconds() - begin;
+  });
 }
 
 TEST(call_table, memory_follows_the_number_of_calls) {
@@ -83,24 +125,27 @@ std::string text_of(const call_record& r) {
   const call_notes& notes = r;
   const auto& [hold_until, sent_at, timer_at, limit, begin_by, begins, timer,
                attempt_key, attempt_number, inside, executed, permit, watched,
-               wait, target, next_indexed, plan, sends, where, indexed, at,
-               depth, owner, rejected_by, lease, granted]
+               wait, target, next_indexed, previous_indexed, plan, sends, where,
+               indexed, content_gone, at, depth, owner, rejected_by, lease,
+               granted]
     = notes;
   auto ns = [](time_point t) { return t.time_since_epoch().count(); };
   return fmt::format(
     "{} {} {} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} "
     "{} {} {} {} "
-    "{} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} {}",
+    "{} {} {} {} {} {} {} {} {} {} {} {} {} / {} {} {} {} {} {} {} {} {} {} {} "
+    "{}",
     id != 0, ns(arrived), ns(deadline), by_default, priority, permits, attempt,
     idempotent == idempotence::unmarked, written_back, user_priority,
     stands_for, key, idempotency_key, ns(hold_until), ns(sent_at), ns(timer_at),
     ns(limit), ns(begin_by), ns(begins), timer == call_timers::handle{},
     attempt_key, attempt_number, inside, executed, permit, watched == nullptr,
-    wait, target, next_indexed, plan, sends, name_of(where), indexed, at, depth,
-    owner, rejected_by, lease, granted, r.from.expects_reply(), r.from.urgent(),
-    r.from.remote(), r.from.who(), r.from.number(), portable::refers(r.payload),
-    portable::refers(r.reply), r.path.capacity(), r.children.capacity(),
-    r.child == nullptr, r.trace == nullptr, r.key.capacity());
+    wait, target, next_indexed, previous_indexed, plan, sends, name_of(where),
+    indexed, content_gone, at, depth, owner, rejected_by, lease, granted,
+    r.from.expects_reply(), r.from.urgent(), r.from.remote(), r.from.who(),
+    r.from.number(), portable::refers(r.payload), portable::refers(r.reply),
+    r.path.capacity(), r.children.capacity(), r.child == nullptr,
+    r.trace == nullptr, r.key.capacity());
 }
 
 TEST(call_table, a_place_is_as_new_when_it_is_taken_again) {

@@ -81,6 +81,22 @@ protected:
 };
 CAISSON_BOTH_HOSTS(cache_writes_test, 4);
 
+TEST_P(cache_writes_test, what_stands_in_for_a_batch_is_no_answer_to_them) {
+  auto w = both_hosts::make_worker();
+  w.plan(scripted_worker::reply::error(caf::sec::runtime_error));
+  auto g = host(
+    w.handle(),
+    stack{}
+      .cache({.flush_after = 0s}, settable())
+      .batcher({.max_items = 1})
+      .fallback({alternative::answer(batch_reply{{caf::make_message(true)}})}));
+  EXPECT_TRUE(set(g, "k", 1).template value<bool>());
+  EXPECT_EQ(w.count(), 1u);
+  EXPECT_EQ(count(g, "unwritten"), 1);
+  EXPECT_EQ(count(g, "flushed"), 0);
+  EXPECT_EQ(count(g, "flush_failed"), 1);
+}
+
 TEST_P(cache_writes_test, many_writes_of_a_key_are_one_message) {
   auto w = make_worker();
   auto g = host(w);

@@ -137,12 +137,13 @@ void check(const cache_config& c, const setting_path& path, problems& out) {
   check_lists(c.failures, "stale_on", "stale_ignore", path, out);
   check_lists(c.negative, "negative_on", "negative_ignore", path, out);
   check_lists(c.writes, "flush_again_on", "flush_never_on", path, out);
-  if (c.staleness < c.flush_after + c.flush_timeout)
+  if (auto least = duration_sum(std::max(c.flush_after, 0ns),
+                                std::max(c.flush_timeout, 0ns));
+      c.staleness < least)
     out.push_back({problem_kind::relation, path / "staleness",
                    fmt::format("{} is below flush_after and flush_timeout "
-                               "together ({})",
-                               to_text(c.staleness),
-                               to_text(c.flush_after + c.flush_timeout))});
+                               "together, allowed: at least {}",
+                               to_text(c.staleness), to_text(least))});
 }
 
 bool stands_in_for(const cache_config& c, const outcome& o, env& e) {

@@ -230,9 +230,12 @@ void check_backoff(const retrier_config& c, const setting_path& path,
 void check_costs(const retrier_config& c, const setting_path& path,
                  problems& out) {
   auto check_one = [&](std::string_view name, std::uint32_t cost) {
-    // In nanoseconds: the reserve is per second.
-    if (std::int64_t{c.budget_reserve} * c.budget_ttl.count()
-        < std::int64_t{cost} * 1'000'000'000)
+    // In nanoseconds: the reserve is per second. Not multiplied by the time,
+    // which may be out of range.
+    auto needed = std::int64_t{cost} * 1'000'000'000;
+    auto reserve = std::int64_t{c.budget_reserve};
+    if (needed > 0
+        && (reserve == 0 || c.budget_ttl.count() <= (needed - 1) / reserve))
       out.push_back({problem_kind::relation, path / name,
                      fmt::format("{} is more than the whole reserve, which is "
                                  "all there is with a budget_ratio of 0, "

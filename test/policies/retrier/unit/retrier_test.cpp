@@ -109,6 +109,14 @@ TEST(retrier, refuses_settings_that_contradict_each_other) {
   }
 }
 
+// Tests of relations see values that are out of range, too.
+TEST(retrier, refuses_an_unlimited_time_without_a_ratio) {
+  retrier_config c;
+  c.budget_ratio = 0;
+  c.budget_ttl = unlimited;
+  EXPECT_EQ(kinds_and_keys(problems_of(c)), strings{"range budget_ttl"});
+}
+
 TEST(retrier, accepts_schedules_that_may_end_in_time) {
   for (auto& s :
        {schedule::constant(1s).take(2), schedule::constant(1s).take(1),

@@ -121,6 +121,27 @@ TEST(scenario_problems, of_a_misspelled_metric_name_the_nearest) {
     << found;
 }
 
+TEST(scenario_problems, are_those_of_sweep_and_tune_too) {
+  auto found = complaint_about("length = '60s'\n" + std::string{rest}
+                               + "[sweep]\nmetrics = ['p99', 'sucess']\n"
+                                 "[tune]\nbest = ['p99', 'good', 'p50']\n");
+  EXPECT_TRUE(found.starts_with("f:7:11: sweep.metrics[1]: \"sucess\" is no "
+                                "metric, did you mean \"success\"? known "
+                                "metrics: success, "))
+    << found;
+  EXPECT_TRUE(found.ends_with("\nf:9:8: tune.best: 3 things are to be as good "
+                              "as possible, allowed: one or two"))
+    << found;
+}
+
+TEST(scenario_problems, of_a_group_name_what_can_be_in_it) {
+  EXPECT_EQ(complaint_about("length = '60s'\n" + std::string{rest}
+                            + "[group]\na = []\nb = '*'\n"),
+            "f:7:5: group.a: has no name, allowed: a name or a list of names\n"
+            "f:8:5: group.b: \"*\" is no load or service, did you mean "
+            "\"l\"? known: web, l");
+}
+
 TEST(scenario_problems, a_circle_is_reported_once_with_all_that_is_in_it) {
   EXPECT_EQ(complaint_about("length = '60s'\n"
                             "[service.a]\ncalls = ['b.x']\n"

@@ -122,9 +122,11 @@ void add_fault_bounds(CLI::App& to, fault_texts& texts) {
     ->take_all()
     ->allow_extra_args(false);
   add("--from", texts.from, "TIME",
-      "No fault before this (default: a tenth of the length)");
+      "No fault before this\n"
+      "(default: the warm-up, at least a tenth of the length)");
   add("--to", texts.to, "TIME",
-      "and none after this (default: three quarters of it)");
+      "and none after this (default: three quarters of the\n"
+      "length, or halfway from --from to its end if later)");
   add("--longest", texts.longest, "TIME",
       "No fault longer than this (default: half of that)");
   add("--factor", texts.factor, "X",

@@ -170,11 +170,9 @@ private:
       refuse_option(problem_kind::missing, "--best",
                     "what is to be as good as possible? Give --best NAME, such "
                     "as p99 or min:service.db.workers, or best in [tune]");
-    if (best.size() > 2)
+    if (best.size() > most_objectives)
       refuse_option(problem_kind::range, "--best",
-                    fmt::format("{} things are to be as good as possible, "
-                                "allowed: one or two",
-                                best.size()));
+                    too_many_objectives(best.size()));
     for (const auto& g : needs)
       p_.targets.needs.push_back(target_of(g, "--need"));
     for (const auto& g : best)

@@ -23,8 +23,7 @@ void names_value::read(const setting& from, const setting_path& path,
     x_ = {std::string{*name}};
   else if (list && list->empty())
     out.push_back({problem_kind::missing, path,
-                   "has no name, allowed: at least one, or \"*\" for all",
-                   from.place});
+                   "has no name, allowed: " + allowed(), from.place});
   else if (list)
     detail::read_value(from, path, x_, allowed(), out);
   else

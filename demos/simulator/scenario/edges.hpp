@@ -11,14 +11,17 @@
 
 namespace caisson::sim {
 
-/// A field with names of one sort: one name, a list of names, or "*".
+/// A field with names of one sort: one name, a list of names, or, unless
+/// `with_all` is false, "*".
 class names_value final : public field_value {
 public:
-  explicit names_value(std::vector<std::string>& x) : x_(x) {}
+  explicit names_value(std::vector<std::string>& x, bool with_all = true)
+    : x_(x), with_all_(with_all) {}
 
   [[nodiscard]] std::string type() const override { return "names"; }
   [[nodiscard]] std::string allowed() const override {
-    return "a name, a list of names, or \"*\" for all";
+    return with_all_ ? "a name, a list of names, or \"*\" for all"
+                     : "a name or a list of names";
   }
   [[nodiscard]] std::string text() const override;
   void read(const setting& from, const setting_path& path,
@@ -27,6 +30,7 @@ public:
 
 private:
   std::vector<std::string>& x_;
+  bool with_all_;
 };
 
 /// Whether the rule holds for calls of `from` to an operation.

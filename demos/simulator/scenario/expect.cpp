@@ -96,6 +96,8 @@ void check_known(const std::string& name, std::vector<std::string> known,
   out.push_back({problem_kind::unknown, path, no_such("metric", name, known)});
 }
 
+} // namespace
+
 void check_metric(const std::string& name, const setting_path& path,
                   problems& out) {
   auto known = metric_names();
@@ -111,8 +113,6 @@ void check_metric(const std::string& name, const setting_path& path,
     out.push_back({problem_kind::syntax, path, e.what()});
   }
 }
-
-} // namespace
 
 // -- the table ----------------------------------------------------------------
 

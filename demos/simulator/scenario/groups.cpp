@@ -29,7 +29,7 @@ void groups_value::read(const setting& from, const setting_path& path,
     detail::check_name(name, value.place, path / name, out);
     group_config g;
     g.name = name;
-    names_value{g.members}.read(value, path / name, out);
+    names_value{g.members, false}.read(value, path / name, out);
     x_.push_back(std::move(g));
   }
 }

@@ -6,13 +6,24 @@
 
 namespace caisson::sim {
 
+namespace {
+
+// "load or service" has none that is easy to read.
+bool has_plural(std::string_view what) {
+  return what.find(" or ") == std::string_view::npos;
+}
+
+} // namespace
+
 std::string no_such(std::string_view what, std::string_view name,
                     const std::vector<std::string>& known) {
   if (known.empty())
     return fmt::format("{} is no {}, there are none", detail::quoted(name),
                        what);
-  return fmt::format("{} is no {}{} known {}s: {}", detail::quoted(name), what,
-                     detail::hint(detail::nearest(name, known)), what,
+  return fmt::format("{} is no {}{} {}: {}", detail::quoted(name), what,
+                     detail::hint(detail::nearest(name, known)),
+                     has_plural(what) ? fmt::format("known {}s", what)
+                                      : "known",
                      detail::listed_names(known));
 }
 

@@ -1,5 +1,6 @@
 #include <simulator/scenario/sweep_config.hpp>
 
+#include <simulator/scenario/expect.hpp>
 #include <simulator/scenario/metric_names.hpp>
 #include <simulator/scenario/sweep_path.hpp>
 
@@ -148,8 +149,16 @@ sweep_config read_sweep(const section& from, const settings& root,
     config.parameters = read_sweep_parameters(
       *set, setting_path{} / "sweep" / "set", root, out);
   fields.finish();
-  for (auto& name : config.metrics)
+  problems unknown;
+  for (std::size_t i = 0; i < config.metrics.size(); ++i) {
+    auto& name = config.metrics[i];
     name = full_metric_name(name);
+    check_metric(name, setting_path{} / "sweep" / "metrics" / i, unknown);
+  }
+  for (auto& p : unknown) {
+    p.place = from.table.at("metrics").place;
+    out.push_back(std::move(p));
+  }
   return config;
 }
 

@@ -99,6 +99,10 @@ tune_config read_tune(const section& from, const settings& root,
     if (auto g = read_tune_objective(text, tune_key("best"),
                                      place_of_key(from, "best"), out))
       config.objectives.push_back(std::move(*g));
+  if (best.size() > most_objectives)
+    out.push_back({problem_kind::range, tune_key("best"),
+                   too_many_objectives(best.size()),
+                   std::string{place_of_key(from, "best")}});
   auto tuned = chosen_arm(config, from, root, arm, out);
   if (vary)
     config.parameters = read_sweep_parameters(*vary, tune_key("vary"), root,

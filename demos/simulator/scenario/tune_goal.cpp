@@ -67,6 +67,12 @@ std::optional<tune_goal> read_tune_need(std::string_view text,
                    bound};
 }
 
+std::string too_many_objectives(std::size_t n) {
+  return fmt::format("{} things are to be as good as possible, allowed: one or "
+                     "two",
+                     n);
+}
+
 std::optional<tune_goal>
 read_tune_objective(std::string_view text, const setting_path& key,
                     std::string_view place, problems& out) {

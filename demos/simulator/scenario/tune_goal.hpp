@@ -5,6 +5,7 @@
 
 #include <caisson/settings/problem.hpp>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,10 @@ struct tune_goal {
   /// duration. Absent if the number is only to be as good as possible.
   std::optional<double> bound;
 };
+
+/// How many numbers can be as good as possible at once.
+inline constexpr std::size_t most_objectives = 2;
+[[nodiscard]] std::string too_many_objectives(std::size_t n);
 
 /// Reads `success>=99.9%`, `p99<=250ms` or `errors.timeout<=5`. Nothing if
 /// something is wrong, which is a problem of `key` at `place`.

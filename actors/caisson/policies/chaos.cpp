@@ -47,11 +47,12 @@ void check(const chaos_config& c, const setting_path& path, problems& out) {
   auto sum = c.error_rate + c.latency_rate + c.outcome_rate + c.silence_rate;
   // Decimal fractions that add up to 1 may be a little more as doubles.
   if (constexpr auto tolerance = 1e-9; sum > 1 + tolerance)
-    out.push_back({problem_kind::relation, path / "error_rate",
-                   fmt::format("error_rate, latency_rate, outcome_rate and "
-                               "silence_rate are {} together, allowed: at most "
-                               "1",
-                               sum)});
+    out.push_back(
+      {problem_kind::relation, path / "error_rate",
+       fmt::format("error_rate, latency_rate, outcome_rate and "
+                   "silence_rate are {:.10g} together, allowed: at most "
+                   "1",
+                   sum)});
 }
 
 // -- construction -------------------------------------------------------------

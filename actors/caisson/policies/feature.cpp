@@ -18,7 +18,7 @@ void describe(field_visitor& v, feature_config& c) {
 void check(const feature_config& c, const setting_path& path, problems& out) {
   if (c.feature.empty())
     out.push_back({problem_kind::missing, path / "feature",
-                   "the name of a feature must not be empty"});
+                   "is empty, allowed: the name of a feature"});
 }
 
 // -- construction -------------------------------------------------------------

@@ -48,7 +48,7 @@ void check_level(const degradation_level& x,
   if (std::any_of(x.features.begin(), x.features.end(),
                   [](auto& f) { return f.empty(); }))
     out.push_back({problem_kind::range, at / "features",
-                   "the name of a feature must not be empty"});
+                   "has an empty name, allowed: names of features"});
   if (x.min_success == 0 && x.max_latency == unlimited)
     out.push_back({problem_kind::relation, at / "min_success",
                    "is 0 and max_latency unlimited, so that nothing switches "

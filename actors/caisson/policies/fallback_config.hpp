@@ -51,7 +51,8 @@ struct fallback_config {
   /// Which outcomes to fall back from: `failure`, `transient` and `refused`,
   /// and in the default table also the error `shed`. The lists are called
   /// `fall_back_on` (allow) and `ignore` (deny), both empty by default. If
-  /// `by_value` throws, the outcome goes up unchanged.
+  /// `by_value` throws, no alternative is asked, and the gate ends the call
+  /// with `callback_failed`.
   classifier classify = {};
 };
 

@@ -54,7 +54,8 @@ struct throttle_config {
   /// Which outcomes count as not accepted: errors named by `allow` and no
   /// others; those named by `deny` count neither way; or as the function says
   /// (`transient` and `refused`: not accepted). In configurations, `count_only`
-  /// and `ignore`. If `by_value` throws, the call counts neither way.
+  /// and `ignore`. If `by_value` throws, the call counts neither way, and the
+  /// gate ends it with `callback_failed`.
   classifier classify = {};
 };
 

@@ -201,7 +201,7 @@ struct breaker_config {
 
   /// What counts as a failure. In configurations: `count_only` (its `allow`
   /// list) and `ignore` (its `deny` list). If `by_value` throws, the result is
-  /// neutral.
+  /// neutral, and the gate ends the call with `callback_failed`.
   classifier classify = {};
 };
 

@@ -161,7 +161,8 @@ enum class canary_verdict : std::uint8_t { good, bad, neutral };
 
 /// What `o`, of the canary or the baseline, says about the one that it came
 /// from. Calls `classify.by_value` of `c` if that is set; if it throws, the
-/// verdict is `neutral`, and `e` is notified.
+/// verdict is `neutral`, and `e` is notified, which ends a call with
+/// `callback_failed`.
 [[nodiscard]] canary_verdict verdict_on(const outcome& o,
                                         const canary_config& c, env& e);
 

@@ -73,7 +73,8 @@ struct retrier_config {
 
   /// Which outcomes to retry: `transient` and `refused`. The lists are called
   /// `retry_on` (allow) and `fail_on` (deny), both empty by default. If
-  /// `by_value` throws, the outcome is final.
+  /// `by_value` throws, there is no further attempt, and the gate ends the call
+  /// with `callback_failed`.
   classifier classify = {};
 
   /// Whether retries are limited to a share of the traffic, default yes.

@@ -101,7 +101,7 @@ void cooldown::wake(env& e) {
 }
 
 void cooldown::catch_up(env& e) {
-  if (e.now >= until_)
+  if (cooling_ && e.now >= until_)
     move_to(false, "its time is over", e);
 }
 

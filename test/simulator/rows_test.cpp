@@ -11,6 +11,7 @@
 #include <simulator/report/ranges.hpp>
 #include <simulator/scenario/row_step.hpp>
 #include <simulator/world/latency_histogram.hpp>
+#include <simulator/world/row_recorder.hpp>
 #include <simulator/world/run_details.hpp>
 
 #include <gtest/gtest.h>
@@ -351,6 +352,25 @@ seed_run coarse_run(std::uint32_t step, std::size_t rows) {
   }
   r.breakers = {"b"};
   return {.seed = 1, .arms = {std::move(r)}};
+}
+
+TEST(row_recorder, counts_a_prompt_answer_in_the_row_of_its_request) {
+  row_recorder r{10s};
+  r.set_step(2);
+  for (std::uint32_t second = 0; second < 7; ++second)
+    if (r.end_second({}, {}))
+      r.end_row({});
+  for (std::uint32_t i : {0, 3, 6})
+    r.prompt(i, false);
+  r.prompt(5, true);
+  r.end_row({});
+  arm_result all;
+  r.move_to(all);
+  std::vector<std::uint64_t> prompt;
+  for (const auto& row : all.rows)
+    prompt.push_back(row.prompt);
+  EXPECT_EQ(prompt, (std::vector<std::uint64_t>{1, 1, 0, 1}));
+  EXPECT_EQ(all.tallies.at(5).prompt_in_drain, 1u);
 }
 
 TEST(html_columns, go_by_rows_of_several_seconds) {

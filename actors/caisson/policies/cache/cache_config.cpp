@@ -134,6 +134,7 @@ void describe(field_visitor& v, cache_config& c) {
 }
 
 void check(const cache_config& c, const setting_path& path, problems& out) {
+  using namespace std::chrono_literals;
   check_lists(c.failures, "stale_on", "stale_ignore", path, out);
   check_lists(c.negative, "negative_on", "negative_ignore", path, out);
   check_lists(c.writes, "flush_again_on", "flush_never_on", path, out);

@@ -136,7 +136,8 @@ protected:
 
   /// Marks the ids of forwarded messages: CAF counts its own request ids up
   /// from 1 and never gets here.
-  static constexpr std::uint64_t own_ids = std::uint64_t{1} << key_bits;
+  static constexpr std::uint64_t own_ids = return_address::request_bit;
+  static_assert(own_ids == std::uint64_t{1} << key_bits);
 
   /// Sends `content` to `dest` as a request. Its sender is an address of this
   /// actor that takes answers and nothing else, and that does not keep this
@@ -235,14 +236,7 @@ private:
 protected:
   caf::behavior make_behavior() override {
     set_error_handler_portably();
-    auto catch_all = [this](caf::message content) -> caf::result<caf::message> {
-      if (is_echo(this->current_sender()))
-        on_echo();
-      else
-        on_message(reply_to{*current_mailbox_element()}, std::move(content));
-      return caf::delegated<caf::message>{};
-    };
-    return control().or_else(catch_all);
+    return control().or_else([this](caf::message& x) { return take(x); });
   }
 
   void watch(const caf::strong_actor_ptr& x) {
@@ -263,6 +257,18 @@ protected:
   }
 
 private:
+  caf::delegated<caf::message> take(caf::message& content) {
+    auto& x = *current_mailbox_element();
+    if (return_address::is_passed_on(x, return_address_))
+      on_answer(x.mid.request_id().integer_value() & ~own_ids,
+                portable::take<caf::message>(content));
+    else if (is_echo(x.sender)) [[unlikely]]
+      on_echo();
+    else
+      on_message(reply_to{x}, std::move(content));
+    return {};
+  }
+
   void set_error_handler_portably() {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
@@ -290,37 +296,14 @@ void interceptor<Control...>::forward(const caf::actor& dest, std::uint64_t key,
   caf::message_id id{own_ids | key};
   if (!urgent)
     id = id.with_normal_priority();
-#if CAISSON_CAF_LEGACY
-  caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
-    return_address_, id, std::move(content), context());
-#else
-  // A handler for `message` is not shown errors.
-  add_multiplexed_response_handler(
-    id.response_id(),
-    caf::behavior{[this, key](caf::error& err) {
-                    on_answer(key, caf::make_message(std::move(err)));
-                  },
-                  [this, key](caf::message& answer) {
-                    on_answer(key, std::move(answer));
-                  }});
-  caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
-    caf::make_mailbox_element(return_address_, id, std::move(content)),
-    context());
-#endif
+  relay::send_on(dest, return_address_, id, std::move(content), context());
 }
 
 template <class... Control>
 void interceptor<Control...>::send_from_return_address(const caf::actor& dest,
                                                        caf::message content) {
-#if CAISSON_CAF_LEGACY
-  caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
-    return_address_, caf::make_message_id(), std::move(content), context());
-#else
-  caf::actor_cast<caf::abstract_actor*>(dest)->enqueue(
-    caf::make_mailbox_element(return_address_, caf::make_message_id(),
-                              std::move(content)),
-    context());
-#endif
+  relay::send_on(dest, return_address_, caf::make_message_id(),
+                 std::move(content), context());
 }
 
 template <class... Control>

@@ -1,8 +1,11 @@
 // A hundred thousand items in one batch, ten thousand gates before one worker,
 // thousands of subscriptions, that end together: each item has one answer,
-// nothing is left, and it takes time that grows with their number.
+// nothing is left, and it takes time that grows with their number. Fifty
+// thousand answers that never come leave nothing either.
 #include "support/growth.hpp"
 #include "support/world.hpp"
+
+#include <malloc.h>
 
 #include <functional>
 #include <memory>
@@ -100,6 +103,38 @@ double end_batch(const batch_ending& how, int n) {
 TEST_P(batch_in_progress, each_of_100000_items_has_one_answer) {
   expect_linear(12'500, 100'000,
                 [](int n) { return end_batch(GetParam(), n); });
+}
+
+// -- lost answers -------------------------------------------------------------
+
+/// Answers no request, not even with an error.
+caf::behavior silent() {
+  return {[](int) { return caf::delegated<int>{}; }};
+}
+
+// No requests: whoever sends these would keep the answers.
+void lose_answers(virtual_time& world, const caf::actor& g, int n) {
+  for (int i = 0; i < n; ++i) {
+    world.send(g, wrap(i).by(world.now() + 1ms));
+    world.advance(1ms);
+  }
+}
+
+TEST(answers_that_never_come, take_no_memory_in_their_gate) {
+  virtual_time world;
+  auto w = caf::actor_cast<caf::actor>(world.system().spawn(silent));
+  auto g = spawn_gate(world, w, stack{"before a worker that is silent"});
+  lose_answers(world, g, 1'000);
+  auto before = mallinfo2().uordblks;
+  lose_answers(world, g, 50'000);
+  // Reads 0 where a sanitizer replaces the allocator.
+  EXPECT_LT(mallinfo2().uordblks, before + 1'000'000);
+  auto s = world.request(g, get_status{}).value<status>();
+  EXPECT_EQ(s.metrics.at("attempts"), 51'000);
+  EXPECT_EQ(s.metrics.at("expired"), 51'000);
+  world.kill(g);
+  world.kill(w);
+  expect_nothing_left(world);
 }
 
 // -- gates --------------------------------------------------------------------

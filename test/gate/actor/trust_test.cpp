@@ -73,6 +73,69 @@ TEST_P(trust_test, only_its_sender_takes_a_call_back) {
   EXPECT_EQ(answer.value<int>(), 3);
 }
 
+// Whatever a worker answers is the caller's, also if it looks like a message of
+// CAF's or of the gate's own.
+TEST_P(trust_test, an_answer_does_nothing_to_the_gate) {
+  auto w = make_worker();
+  auto g = gate(w.handle(), stack{}.semaphore({.name = "s"}));
+  auto gate_address = caf::actor_cast<caf::actor_addr>(g);
+  for (const auto& content :
+       {caf::make_message(
+          caf::exit_msg{gate_address, caf::exit_reason::user_shutdown}),
+        caf::make_message(
+          caf::down_msg{w.handle().address(), caf::exit_reason::user_shutdown}),
+        caf::make_message(get_status{}),
+        caf::make_message(command{operator_command::force_open, "s"}),
+        caf::make_message(reconfigure{"permits = 1", {}}),
+        caf::make_message(subscribe{}), caf::make_message(cancelled{1}),
+        caf::message{}}) {
+    auto answer = world.request(g, 1);
+    w.answer(content);
+    ASSERT_EQ(answer.count(), 1u);
+    EXPECT_EQ(to_string(answer.content()), to_string(content));
+  }
+  auto s = look(g);
+  EXPECT_EQ(s.state, gate_state::accepting);
+  EXPECT_EQ(s.worker, worker_state::up);
+  EXPECT_EQ(s.metrics.at("subscribers"), 0);
+  EXPECT_EQ(s.metrics.at("succeeded"), 8);
+}
+
+#if !CAISSON_CAF_LEGACY
+// As another node can: with any number, as if from where the gate's requests
+// come from.
+TEST_P(trust_test, a_forged_answer_is_none) {
+  caf::strong_actor_ptr sender;
+  auto spy = own(caf::actor_cast<caf::actor>(world.system().spawn(
+    [&sender](caf::event_based_actor* self) -> caf::behavior {
+      return {[self, &sender](int x) {
+        sender = self->current_sender();
+        return x;
+      }};
+    })));
+  auto g = gate(spy, stack{});
+  EXPECT_EQ(world.request(g, 7).value<int>(), 7);
+  ASSERT_TRUE(sender);
+  for (std::uint64_t number : {1, 2, 77}) {
+    auto id = caf::make_message_id(number | std::uint64_t{1} << 59);
+    id.mark_as_answered();
+    for (const auto& content : {caf::make_message(std::uint64_t{1}),
+                                caf::make_message(7, 8), caf::message{}})
+      caf::actor_cast<caf::abstract_actor*>(g)->enqueue(
+        caf::make_mailbox_element(sender, id, content), nullptr);
+    // The same, straight to the address.
+    sender->enqueue(caf::make_mailbox_element(nullptr, id.response_id(),
+                                              caf::make_message(1)),
+                    nullptr);
+  }
+  world.run_until_idle();
+  EXPECT_EQ(metric_of(g, "late_results"), 0);
+  EXPECT_EQ(world.request(g, 8).value<int>(), 8);
+  EXPECT_EQ(look(g).state, gate_state::accepting);
+  sender = nullptr;
+}
+#endif
+
 TEST_P(trust_test, sizes_have_bounds) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{}.semaphore({.permits = 5}));

@@ -259,23 +259,63 @@ class return_address final : public relay {
 public:
   static constexpr std::uint64_t id_bit = std::uint64_t{1} << 62;
 
+  /// Set in the numbers of all requests that are sent from here.
+  static constexpr std::uint64_t request_bit = std::uint64_t{1} << 59;
+
   return_address(caf::actor_config& cfg, caf::weak_actor_ptr owner)
     : relay(cfg), owner_(std::move(owner)) {}
 
+#if !CAISSON_CAF_LEGACY
+  /// Whether this is an answer that came through `by`. Its content is one
+  /// `caf::message`, that of the answer. Another node can forge the rest.
+  static bool is_passed_on(const caf::mailbox_element& what,
+                           const caf::strong_actor_ptr& by) {
+    return what.mid.is_answered() && what.sender == by
+           && holds_one<caf::message>(what);
+  }
+#endif
+
 protected:
   bool receive(caf::mailbox_element_ptr what, run_context* on) override {
-    auto accepts = what->mid.is_response();
-#if CAISSON_CAF_LEGACY
-    // From the clock.
-    accepts = accepts || holds_one<caf::timeout_msg>(*what);
-#endif
-    if (!accepts)
+    if (!accepts(*what))
       return drop(*what);
     auto owner = caf::actor_cast<caf::strong_actor_ptr>(owner_);
-    return owner && pass_on(owner, std::move(what), on);
+    if (!owner)
+      return false;
+#if !CAISSON_CAF_LEGACY
+    make_passable(*what);
+#endif
+    return pass_on(owner, std::move(what), on);
   }
 
 private:
+#if CAISSON_CAF_LEGACY
+  static bool accepts(const caf::mailbox_element& what) {
+    // The second is from the clock.
+    return what.mid.is_response() || holds_one<caf::timeout_msg>(what);
+  }
+#else
+  static bool accepts(const caf::mailbox_element& what) {
+    // The second is what an owner that has ended returns to the sender.
+    return what.mid.is_response() && !what.mid.is_answered()
+           && (what.mid.request_id().integer_value() & request_bit) != 0;
+  }
+
+  // CAF shows responses to handlers that are made for one each, and keeps these
+  // until the response comes. Requests that nobody is to answer go to the
+  // actor's behavior, where a content of the worker's could be taken for a
+  // message of CAF's or of the gate's own.
+  void make_passable(caf::mailbox_element& what) {
+    auto id = what.mid.request_id();
+    if (!what.mid.is_urgent_message())
+      id = id.with_normal_priority();
+    id.mark_as_answered();
+    what.mid = id;
+    what.sender = caf::strong_actor_ptr{ctrl()};
+    what.payload = caf::make_message(std::move(what.payload));
+  }
+#endif
+
   const caf::weak_actor_ptr owner_;
 };
 

@@ -90,7 +90,9 @@ void cooldown::stay_away_for(duration d, env& e) {
     return;
   asked_at_ = e.now;
   until_ = end_of_this;
-  count(cooling_ ? counter::extended : counter::started);
+  if (cooling_)
+    return count(counter::extended);
+  count(counter::started);
   move_to(true, fmt::format("the worker asks for {}", rounded_text(d)), e);
 }
 
@@ -118,11 +120,7 @@ std::string_view cooldown::state() const {
 void cooldown::move_to(bool cooling, std::string_view why, env& e) {
   auto from = state();
   cooling_ = cooling;
-  if (from != state())
-    e.emit({.kind = event_kind::state_changed,
-            .from = from,
-            .to = state(),
-            .detail = why});
+  e.emit_change(from, state(), why);
 }
 
 void cooldown::adapt(env&) {

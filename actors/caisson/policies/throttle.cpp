@@ -246,11 +246,7 @@ std::string_view throttle::state() const {
 void throttle::move_to(bool throttling, std::string_view why, env& e) {
   auto from = state();
   throttling_ = throttling;
-  if (from != state())
-    e.emit({.kind = event_kind::state_changed,
-            .from = from,
-            .to = state(),
-            .detail = why});
+  e.emit_change(from, state(), why);
 }
 
 void throttle::prepare(throttle_config&, env& e) {

@@ -236,6 +236,16 @@ public:
   /// Sends an event to subscribers. Cheap if there are none.
   virtual void emit(const event_info&) {}
 
+  /// Sends `state_changed` with the reason `why`, unless `to` is `from`.
+  void emit_change(std::string_view from, std::string_view to,
+                   std::string_view why) {
+    if (from != to)
+      emit({.kind = event_kind::state_changed,
+            .from = from,
+            .to = to,
+            .detail = why});
+  }
+
   /// The call begins to wait in a queue of this layer: `running` have what it
   /// waits for, `waiting` wait, this one included. Sends the event `waiting` if
   /// the gate's settings ask for it; otherwise cheap. `key` as in `event_info`.

@@ -290,11 +290,7 @@ void adaptive_limit::move_to(bool measuring, std::string_view why, env& e) {
   auto from = state();
   measuring_ = measuring;
   clear_window();
-  if (from != state())
-    e.emit({.kind = event_kind::state_changed,
-            .from = from,
-            .to = state(),
-            .detail = why});
+  e.emit_change(from, state(), why);
 }
 
 void adaptive_limit::restart_algorithm(std::string_view why, env& e) {

@@ -384,7 +384,8 @@ void breaker::move_to(automatic_state next, std::string_view why, env& e) {
   auto from = state();
   state_ = std::move(next);
   ++epoch_;
-  emit_change(from, why, e);
+  // Under an override the automatic state changes unseen.
+  e.emit_change(from, state(), why);
 }
 
 bool breaker::force(override_state next, duration time, std::string_view why,
@@ -392,18 +393,8 @@ bool breaker::force(override_state next, duration time, std::string_view why,
   auto from = state();
   override_ = next;
   override_end_ = time == unlimited ? never : time_after(clock_, time);
-  emit_change(from, why, e);
+  e.emit_change(from, state(), why);
   return true;
-}
-
-void breaker::emit_change(std::string_view from, std::string_view why, env& e) {
-  // Under an override the automatic state changes unseen; repeated commands
-  // change nothing.
-  if (auto to = state(); to != from)
-    e.emit({.kind = event_kind::state_changed,
-            .from = from,
-            .to = to,
-            .detail = why});
 }
 
 // -- operation ----------------------------------------------------------------

@@ -288,7 +288,6 @@ private:
   [[nodiscard]] bool may_reject(const closed& s) const {
     return s.ramp.runs() || config_.limit_at < 1;
   }
-  void emit_change(std::string_view from, std::string_view why, env& e);
 
   /// Without an operator, each state is left only for certain others, and a
   /// closed one begins without a past.

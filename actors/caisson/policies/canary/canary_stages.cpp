@@ -76,11 +76,7 @@ bool canary_stages::enter(phase next, std::size_t stage, std::string_view why,
   answers_ = failures_in_a_row_ = compared_ = differing_ = 0;
   comparison_.restart(rules_, e.now);
   auto other_limit = use_rules();
-  if (auto to = state(); to != from)
-    e.emit({.kind = event_kind::state_changed,
-            .from = from,
-            .to = to,
-            .detail = why});
+  e.emit_change(from, state(), why);
   return other_limit;
 }
 

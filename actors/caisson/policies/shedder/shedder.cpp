@@ -311,6 +311,7 @@ bool shedder::read_mailbox(env& e) {
 // Without a call since the last window, no call of this layer is at fault,
 // whatever the signals say, and the threshold comes back.
 void shedder::end_window(env& e) {
+  auto before = state();
   auto shed_before = levels_.sheds();
   auto length = std::clamp(to_seconds(e.now - window_begin_), 0.0,
                            to_seconds(window_length()));
@@ -327,7 +328,7 @@ void shedder::end_window(env& e) {
   } else {
     levels_.keep();
   }
-  report_change(shed_before, shed_before ? "all calls pass" : reason(), e);
+  e.emit_change(before, state(), shed_before ? "all calls pass" : reason());
   auto goes_on = calls_ > 0 || levels_.sheds();
   calls_ = 0;
   meter_.restart(e.now);
@@ -396,14 +397,6 @@ std::string_view shedder::state() const {
   return levels_.sheds() ? "shedding" : "passing";
 }
 
-void shedder::report_change(bool shed_before, std::string_view why, env& e) {
-  if (shed_before != levels_.sheds())
-    e.emit({.kind = event_kind::state_changed,
-            .from = shed_before ? "shedding" : "passing",
-            .to = state(),
-            .detail = why});
-}
-
 void shedder::prepare(shedder_config& next, env& e) {
   floor_.advance(e.now);
   // Busy means something else from now on.
@@ -438,7 +431,7 @@ void shedder::adapt(env& e) {
 }
 
 void shedder::forget(env& e) {
-  auto shed_before = levels_.sheds();
+  auto before = state();
   levels_.open();
   meter_.forget(e.now);
   floor_.fill(e.now);
@@ -449,7 +442,7 @@ void shedder::forget(env& e) {
   forget_mailbox();
   cause_ = signal::none;
   callee_.forget();
-  report_change(shed_before, "reset", e);
+  e.emit_change(before, state(), "reset");
 }
 
 void shedder::forget_mailbox() noexcept {

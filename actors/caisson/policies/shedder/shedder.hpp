@@ -157,7 +157,6 @@ private:
   void end_window(env& e);
   void measure(time_point now);
   [[nodiscard]] signal overload(time_point now);
-  void report_change(bool shed_before, std::string_view why, env& e);
   [[nodiscard]] std::string reason() const;
   void find_group(call_info& call, env& e);
   bool passes(call_info& call, env& e);

@@ -13,6 +13,14 @@ def rates(title, about, kind, which, **more):
     return lines(title, "cps", about, decided(kind, which), **more)
 
 
+def increases(title, about, kind, which):
+    """How often layers of a kind decided so in five minutes."""
+    return lines(title, "short", about, (
+        BY_LAYER + ": {{decision}}", "sum by (gate, layer, decision) (increase("
+        f'caisson_layer_decisions_total{{L, kind="{kind}", '
+        f'decision=~"{which}"}}[5m])) > 0'))
+
+
 def two_states(title, kind, usual, other):
     return states(title, f"Red while a layer is {other}.",
                   f'max by (gate, layer) (caisson_layer_state{{L, '
@@ -35,11 +43,8 @@ BREAKERS = Row("Breakers", pages=("breaker",), panels=[
                                           how="max")),
           (BY_LAYER + ": in the window", gauge("window_results", "breaker",
                                                how="max"))),
-    lines("Changes of state", "short", "In five minutes.",
-          (BY_LAYER + ": {{decision}}", "sum by (gate, layer, decision) "
-           '(increase(caisson_layer_decisions_total{L, kind="breaker", '
-           'decision=~"opened|half_opened|reopened|closed|'
-           'half_open_timeouts"}[5m])) > 0')),
+    increases("Changes of state", "In five minutes.", "breaker",
+              "opened|half_opened|reopened|closed|half_open_timeouts"),
     lines("Probes", "short", "In flight, while half-open; and how often a "
           "breaker has opened since it was last closed.",
           (BY_LAYER + ": in flight", gauge("probes_in_flight", "breaker")),
@@ -151,11 +156,9 @@ COOLDOWNS = Row("Cool-downs", pages=("cooldown",), panels=[
     two_states("State", "cooldown", "passing", "cooling"),
     rates("Decisions", "Calls that passed, and those that were kept away.",
           "cooldown", "passed|rejected"),
-    lines("Cool-downs", "short", "Started, and extended by the answers of "
-          "calls that were in flight, in five minutes.",
-          (BY_LAYER + ": {{decision}}", "sum by (gate, layer, decision) "
-           '(increase(caisson_layer_decisions_total{L, kind="cooldown", '
-           'decision=~"started|extended"}[5m])) > 0')),
+    increases("Cool-downs", "Started, and extended by the answers of calls "
+              "that were in flight, in five minutes.", "cooldown",
+              "started|extended"),
 ])
 
 THROTTLES = Row("Throttles", pages=("throttle",), panels=[
@@ -267,10 +270,8 @@ CANARIES = Row("Canaries", pages=("canary",), panels=[
           (BY_LAYER + ": calls", gauge("with_canary", "canary"))),
     lines("Copied calls in progress", "short", "Those whose answers are "
           "compared.", (BY_LAYER, gauge("mirroring", "canary"))),
-    lines("Stages, promotions and rollbacks", "short", "In five minutes.",
-          (BY_LAYER + ": {{decision}}", "sum by (gate, layer, decision) "
-           '(increase(caisson_layer_decisions_total{L, kind="canary", '
-           'decision=~"went_on|promotions|rollbacks"}[5m])) > 0')),
+    increases("Stages, promotions and rollbacks", "In five minutes.", "canary",
+              "went_on|promotions|rollbacks"),
 ])
 
 KEYS = Row("Policies per key", pages=("keyed",), panels=[

@@ -2,6 +2,7 @@
 
 #include <caisson/gate/gate.hpp>
 #include <caisson/gate/worker_entry.hpp>
+#include <caisson/policy/callback.hpp>
 #include <caisson/settings/setting_tables.hpp>
 #include <caisson/settings/settings_text.hpp>
 #include <caisson/settings/toml.hpp>
@@ -192,9 +193,11 @@ gate_file read_gates(const settings& root, const worker_names& known,
   return {};
 }
 
-gate_file read_gate_file(const std::filesystem::path& path,
-                         const worker_names& known, problems& out,
-                         caf::actor_system& sys) {
+namespace {
+
+gate_file read_file(const std::filesystem::path& path,
+                    const worker_names& known, problems& out,
+                    caf::actor_system& sys) {
   auto before = out.size();
   auto root = read_toml_file(path, out);
   problems found;
@@ -212,6 +215,21 @@ gate_file read_gate_file(const std::filesystem::path& path,
       {problem_kind::missing, setting_path{"gates"}, "there are none", place});
   add_problems(std::move(found), at, out);
   return out.size() == before ? std::move(result) : gate_file{};
+}
+
+} // namespace
+
+gate_file read_gate_file(const std::filesystem::path& path,
+                         const worker_names& known, problems& out,
+                         caf::actor_system& sys) {
+  // Readers of the user's kinds may throw.
+  auto result = try_user(
+    [&] { return read_file(path, known, out, sys); },
+    [&](std::string_view why) {
+      out.push_back(
+        {problem_kind::syntax, {}, std::string{why}, path.string()});
+    });
+  return result ? std::move(*result) : gate_file{};
 }
 
 worker worker_of(const gate_entry& x, const worker_names& known,

@@ -108,6 +108,9 @@ struct watched_gate {
   std::uint32_t number = 1;
   /// Never null; does not change.
   std::shared_ptr<const gate_snapshot> last = {};
+  /// Whether a reload has removed it: it finishes what it has, and gets no more
+  /// by its name.
+  bool leaving = false;
 };
 
 /// How often gates publish what they know, and how much of it.

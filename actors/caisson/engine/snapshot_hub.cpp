@@ -93,6 +93,15 @@ snapshot_hub::join(const std::string& name, caf::weak_actor_ptr gate,
   return slot;
 }
 
+void snapshot_hub::set_leaving(const caf::actor& gate) {
+  const caf::weak_actor_ptr address{
+    caf::actor_cast<caf::actor_control_block*>(gate)};
+  std::lock_guard lock{mutex_};
+  for (const auto& [_, x] : slots_)
+    if (x->gate_ == address)
+      x->leaving_ = true;
+}
+
 void snapshot_hub::leave(const snapshot_slot& x) {
   std::lock_guard lock{mutex_};
   slots_.erase({x.name_, x.number_});
@@ -156,7 +165,7 @@ std::vector<watched_gate> snapshot_hub::list() const {
   out.reserve(slots_.size());
   for (const auto& [name, x] : slots_)
     if (auto last = x->last())
-      out.push_back({name.first, name.second, std::move(last)});
+      out.push_back({name.first, name.second, std::move(last), x->leaving_});
   return out;
 }
 

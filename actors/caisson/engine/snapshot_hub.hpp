@@ -59,6 +59,7 @@ private:
   const caf::weak_actor_ptr gate_;
   const bool resident_;
   const refresher refresh_;
+  std::atomic<bool> leaving_ = false;
   mutable std::mutex mutex_;
   std::shared_ptr<const gate_snapshot> last_;
 };
@@ -82,6 +83,9 @@ public:
   std::unique_ptr<snapshot_slot>
   join(const std::string& name, caf::weak_actor_ptr gate, bool resident = false,
        snapshot_slot::refresher refresh = {});
+
+  /// Marks a gate that has been removed, and finishes what it has.
+  void set_leaving(const caf::actor& gate);
 
   [[nodiscard]] duration interval() const noexcept {
     return duration{interval_.load(std::memory_order_relaxed)};

@@ -2,6 +2,7 @@
 #include <support/gate_sets.hpp>
 #include <support/source_dir.hpp>
 
+#include <caisson/observe/gate_watch.hpp>
 #include <caisson/policy/policy_base.hpp>
 #include <caisson/stack/policy_kinds.hpp>
 
@@ -157,6 +158,24 @@ TEST_P(gate_set_world, gates_come_and_go) {
   // And may come back as another one.
   EXPECT_EQ(changes_of(load(two_gates)), (lines{"b: added", "c: removed"}));
   EXPECT_NE(gates.find("b"), b);
+}
+
+// It drains, but the program is no less ready for what is in the file.
+TEST_P(gate_set_world, a_gate_that_is_removed_is_marked_while_it_drains) {
+  start(two_gates);
+  gate_watch all{world.system(), {.every = 1s}};
+  auto held = world.request(gates.find("b"), 1);
+  load("[gates.a]\nworker = 'doubles'\n");
+  world.advance(2s);
+  auto seen = all.gates();
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_FALSE(seen[0].leaving);
+  EXPECT_EQ(seen[1].name, "b");
+  EXPECT_TRUE(seen[1].leaving);
+  EXPECT_EQ(seen[1].last->state, gate_state::draining);
+  mute.answer(2);
+  EXPECT_EQ(held.value<int>(), 2);
+  EXPECT_EQ(all.gates().size(), 1u);
 }
 
 TEST_P(gate_set_world, a_gate_that_has_ended_is_started_again) {

@@ -15,6 +15,7 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 
 // -- a layer that refuses to start --------------------------------------------
 
@@ -22,11 +23,13 @@ struct balky_config {
   std::string name = {};
   caisson::mode mode = mode::enforce;
   bool starts = true;
+  bool is_sane = true;
 };
 
 void describe(field_visitor& v, balky_config& c) {
   describe_common(v, c);
   v.on({"starts", "whether the layer does not throw as it starts"}, c.starts);
+  v.on({"is_sane", "whether it throws no number then"}, c.is_sane);
 }
 
 enum class balky_counter : std::uint8_t { passed, count_ };
@@ -65,6 +68,8 @@ public:
   void start_in(caf::actor_system&) override {
     if (!machine().config().starts)
       throw std::runtime_error{"not today"};
+    if (!machine().config().is_sane)
+      throw 42;
   }
 };
 
@@ -121,6 +126,67 @@ TEST_P(reload_troubles, a_layer_that_throws_leaves_its_gate_as_it_was) {
   EXPECT_EQ(changes_of(load(text("{ kind = 'balky' }, ", 4))),
             (lines{"a balky: added"}));
   EXPECT_EQ(world.request(a, 4).value<int>(), 8);
+}
+
+TEST_P(reload_troubles, whatever_is_thrown_the_gates_stay) {
+  names.add_kind(worker_kind::of<berth_config>(
+    "berth", [](const berth_config& c, const supervision_config&) -> worker {
+      if (c.url == "maker")
+        throw 42;
+      return worker::supervised([](caf::actor_system&) {
+        return caf::expected<caf::actor>{caf::sec::runtime_error};
+      });
+    }));
+  auto text = [](const char* more) {
+    return std::string{"[gates.a]\nworker = 'doubles'\n"
+                       "layer = [{ kind = 'semaphore' }]\n"}
+           + more;
+  };
+  start(text(""));
+  auto a = gates.find("a");
+  EXPECT_EQ(load(text("[gates.b]\n"
+                      "worker = { kind = 'berth', url = 'maker' }\n"))
+              .problems,
+            (lines{file().string()
+                   + ":5:10: gates.b: cannot be made: unknown exception"}));
+  EXPECT_EQ(
+    load("[gates.a]\nworker = 'doubles'\nlayer = [\n"
+         "{ kind = 'balky', is_sane = false }]\n")
+      .problems,
+    (lines{file().string() + ": gates.a: not changed: unknown exception"}));
+  EXPECT_EQ(world.request(a, 4).value<int>(), 8);
+  EXPECT_EQ(changes_of(load(text(""))), lines{});
+}
+
+// The same for parts of layers that cannot be changed while it runs.
+TEST_P(reload_troubles, parts_that_a_gate_may_not_have_are_made_again) {
+  names.add_kind(worker_kind::of<berth_config>(
+    "berth", [&](const berth_config&, const supervision_config& s) {
+      return worker::supervised(
+        [&](caf::actor_system&) {
+          return caf::expected<caf::actor>{
+            scripted_worker{world, test::doubles()}.handle()};
+        },
+        s);
+    }));
+  auto text = [](const char* url, int value, const char* layers = "") {
+    return "[gates.a]\nworker = { kind = 'berth', url = '"s + url
+           + "' }\nlayer = [" + layers
+           + "{ kind = 'fallback', alternatives = [{ value = "
+           + std::to_string(value) + ", type = 'int32' }] }]\n";
+  };
+  constexpr auto* throws = "{ kind = 'balky', starts = false }, ";
+  start(text("a", 1));
+  for (auto i = 0; i < 3; ++i)
+    EXPECT_FALSE(load(text("b", 2, throws)).ok());
+  auto again = changes_of(load(text("a", 1)));
+  EXPECT_EQ(again, (lines{"a: worker: made again, as it is not known which one "
+                          "it is",
+                          "a fallback: removed", "a fallback: added"}));
+  EXPECT_EQ(changes_of(load(text("a", 1))), lines{});
+  // A gate that keeps its worker says itself that it has changed nothing.
+  EXPECT_FALSE(load(text("a", 2, throws)).ok());
+  EXPECT_EQ(changes_of(load(text("a", 1))), lines{});
 }
 
 // Whether it has the worker is not known of a gate that did not say.

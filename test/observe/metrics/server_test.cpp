@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -276,6 +277,18 @@ TEST_F(metrics_server_test, answers_probes_by_rules) {
   EXPECT_EQ(probe("/healthz"), "503 the rule has thrown\n");
   server.set_healthy({});
   EXPECT_EQ(probe("/healthz"), "200 ok\n");
+}
+
+TEST(draining_gates, leaves_out_those_that_a_reload_has_removed) {
+  auto draining = std::make_shared<gate_snapshot>();
+  draining->state = gate_state::draining;
+  auto accepting = std::make_shared<const gate_snapshot>();
+  EXPECT_EQ(draining_gates({{"a", 1, draining},
+                            {"b", 1, draining, true},
+                            {"c", 1, accepting},
+                            {"d", 1, draining}}),
+            "draining: a, d");
+  EXPECT_EQ(draining_gates({{"b", 1, draining, true}}), "");
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 #include <caisson/config/detail/config_reloader.hpp>
 
 #include <caisson/caf/error.hpp>
+#include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/gate.hpp>
 #include <caisson/stack/stack_order.hpp>
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
 #include <utility>
 
 namespace caisson::detail {
@@ -56,30 +56,57 @@ std::string fixed_of(const gate_entry& x, std::size_t k) {
   return k < x.fixed.size() ? x.fixed[k] : std::string{};
 }
 
+// Whether a gate with `now` has the layer with other parts that cannot be
+// changed at run time.
+bool has_other_parts(const gate_entry& now, const std::string& layer,
+                     const std::string& parts) {
+  auto names = now.policies.policies.names();
+  auto k = static_cast<std::size_t>(std::find(names.begin(), names.end(), layer)
+                                    - names.begin());
+  return k < names.size() && fixed_of(now, k) != parts;
+}
+
+// Whether `differs` holds for what the gate has, or may have.
+template <class F>
+bool may_differ(const managed_gate& gate, F differs) {
+  return differs(gate.entry)
+         || std::any_of(gate.unconfirmed.begin(), gate.unconfirmed.end(),
+                        differs);
+}
+
+bool has_same_parts(const gate_entry& a, const gate_entry& b) {
+  return (!a.described || a.described->equals(*b.described))
+         && a.fixed == b.fixed
+         && a.policies.policies.names() == b.policies.policies.names();
+}
+
+void add_unconfirmed(managed_gate& to, gate_entry x) {
+  auto is_known = [&](const gate_entry& y) { return has_same_parts(x, y); };
+  if (!is_known(to.entry) && std::ranges::none_of(to.unconfirmed, is_known))
+    to.unconfirmed.push_back(std::move(x));
+}
+
 // Throws what the maker of another worker throws.
 std::shared_ptr<const ordered_stack> order_of(const managed_gate& gate,
                                               const gate_entry& next) {
-  const auto& now = gate.entry;
   auto out = std::make_shared<ordered_stack>();
   out->policies = next.policies.policies;
   if (gate.supervised_by_file)
     out->supervision = next.policies.supervision;
-  if (next.described
-      && (gate.worker_unknown || !next.described->equals(*now.described))) {
+  if (next.described && may_differ(gate, [&](const gate_entry& now) {
+        return !next.described->equals(*now.described);
+      })) {
     out->behind = std::make_shared<worker>(
       next.described->make(next.policies.supervision));
-    out->worker_changes = next.described->changes_from(*now.described);
+    out->worker_changes = next.described->changes_from(*gate.entry.described);
     if (out->worker_changes.empty())
       out->worker_changes = "made again, as it is not known which one it is";
   }
-  auto before = now.policies.policies.names();
-  auto after = next.policies.policies.names();
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    auto k = static_cast<std::size_t>(
-      std::find(before.begin(), before.end(), after[i]) - before.begin());
-    out->afresh.push_back(k < before.size()
-                          && fixed_of(now, k) != fixed_of(next, i));
-  }
+  auto names = next.policies.policies.names();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out->afresh.push_back(may_differ(gate, [&](const gate_entry& now) {
+      return has_other_parts(now, names[i], fixed_of(next, i));
+    }));
   return out;
 }
 
@@ -154,12 +181,7 @@ void config_reloader::begin() {
   round_->waiting = std::exchange(queue_, {});
   queued_.reset();
   problems found;
-  try {
-    round_->next = read_gate_file(file_, known_, found, system());
-  } catch (const std::exception& e) {
-    // Readers of the user's kinds may throw.
-    found.push_back({problem_kind::syntax, {}, e.what(), file_.string()});
-  }
+  round_->next = read_gate_file(file_, known_, found, system());
   for (const auto& [name, x] : round_->next.gates)
     if (auto i = gates_.find(name);
         i != gates_.end() && !portable::is_down(i->second.handle))
@@ -308,10 +330,12 @@ void config_reloader::on_swapped(const std::string& gate,
 }
 
 // It answers too late, or a layer of the user's has thrown. The next reload
-// compares with what it had before.
+// compares with what it had before, and with what it may have by now.
 void config_reloader::on_unchanged(const std::string& gate,
                                    const caf::error& why) {
   round_->unchanged.insert(gate);
+  if (why == caf::sec::request_timeout || round_->orders.at(gate)->behind)
+    round_->unconfirmed.insert(gate);
   round_->report.problems.push_back(fmt::format(
     "{}: gates.{}: not changed: {}", file_.string(), gate, text_of(why)));
   if (--round_->open == 0)
@@ -322,11 +346,13 @@ void config_reloader::finish_swap() {
   for (auto i = gates_.begin(); i != gates_.end();) {
     auto& [name, x] = *i;
     if (goes_on(name)) {
+      auto& next = round_->next.gates.find(name)->second;
       if (round_->unchanged.contains(name)) {
-        x.worker_unknown = x.worker_unknown || round_->orders.at(name)->behind;
+        if (round_->unconfirmed.contains(name))
+          add_unconfirmed(x, std::move(next));
       } else {
-        x.entry = std::move(round_->next.gates.find(name)->second);
-        x.worker_unknown = false;
+        x.entry = std::move(next);
+        x.unconfirmed.clear();
       }
       ++i;
       continue;
@@ -364,6 +390,7 @@ void config_reloader::finish_groups() {
 
 // It finishes what it has.
 void config_reloader::let_go(control_handle handle) {
+  snapshot_hub::of(system())->set_leaving(handle);
   auto number = ++left_;
   auto stop = [this, number] {
     if (auto i = leaving_.find(number); i != leaving_.end()) {

@@ -63,6 +63,8 @@ private:
     /// Gates that were found to keep what they had, although they were to
     /// change.
     std::set<std::string> unchanged;
+    /// Of these the ones that may have changed nevertheless.
+    std::set<std::string> unconfirmed;
     /// Gates and groups that were made for this.
     managed_gates fresh;
     group_handles fresh_groups;

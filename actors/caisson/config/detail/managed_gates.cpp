@@ -1,10 +1,10 @@
 #include <caisson/config/detail/managed_gates.hpp>
 
 #include <caisson/gate/gate.hpp>
+#include <caisson/policy/callback.hpp>
 #include <caisson/settings/settings.hpp>
 
 #include <algorithm>
-#include <exception>
 #include <string_view>
 #include <utility>
 
@@ -25,7 +25,7 @@ managed_gate spawn_one(caf::actor_system& sys, gate_entry entry,
                  && same_settings(behind.supervision(),
                                   entry.policies.supervision);
   auto handle = spawn_gate(sys, std::move(behind), entry.policies.policies);
-  return {std::move(entry), std::move(handle), by_file};
+  return {std::move(entry), std::move(handle), by_file, {}};
 }
 
 } // namespace
@@ -36,16 +36,18 @@ void try_for(const std::string& gate, const gate_entry& x, problems& out,
   auto cannot = [](std::string_view why) {
     return "cannot be made: " + std::string{why};
   };
-  try {
-    make();
-  } catch (const config_error& e) {
-    for (const auto& p : e.all())
-      out.push_back({p.kind, path.joined_with(p.key), cannot(p.message),
-                     p.place.empty() ? x.worker_place : p.place});
-  } catch (const std::exception& e) {
-    out.push_back(
-      {problem_kind::relation, path, cannot(e.what()), x.worker_place});
-  }
+  auto guarded = [&] {
+    try {
+      make();
+    } catch (const config_error& e) {
+      for (const auto& p : e.all())
+        out.push_back({p.kind, path.joined_with(p.key), cannot(p.message),
+                       p.place.empty() ? x.worker_place : p.place});
+    }
+  };
+  (void)try_user(guarded, [&](std::string_view why) {
+    out.push_back({problem_kind::relation, path, cannot(why), x.worker_place});
+  });
 }
 
 made_workers make_workers(caf::actor_system& sys, const gate_file& file,

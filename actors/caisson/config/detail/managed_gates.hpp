@@ -21,9 +21,8 @@ struct managed_gate {
   /// Whether its worker has the settings of supervision of the file, rather
   /// than its own.
   bool supervised_by_file = false;
-  /// Whether its worker may be another one than `entry` says: it did not answer
-  /// in time when it got one.
-  bool worker_unknown = false;
+  /// What it may have instead of `entry`: it did not say whether it took that.
+  std::vector<gate_entry> unconfirmed = {};
 };
 
 using managed_gates = std::map<std::string, managed_gate, std::less<>>;

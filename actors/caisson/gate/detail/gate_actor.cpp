@@ -6,6 +6,7 @@
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/detail/factory.hpp>
+#include <caisson/policy/callback.hpp>
 #include <caisson/stack/stack_order.hpp>
 
 #include <fmt/format.h>
@@ -341,33 +342,37 @@ void gate_actor::drop_target(target_id x) {
   targets_[x] = nullptr;
 }
 
-// Making layers runs constructors of the user's, which may throw.
 caf::result<std::string> gate_actor::take_stack(const stack_order& x) {
-  auto refuse = [this](std::string why) {
-    return make_error(errc::invalid_config, rejection{name_, duration::zero(),
-                                                      false, std::move(why)});
-  };
   if (!x.what)
-    return refuse("there is no stack");
-  try {
-    auto next = next_stack_of(*x.what);
-    if (const auto* behind = x.what->behind.get()) {
-      if (!behind->factory() || !behind_.factory())
-        return refuse("only a worker that the gate makes can be replaced");
-      next.worker = next_worker{behind->adapter(), behind->dead_letters(),
-                                x.what->worker_changes};
-    }
-    if (auto why = engine_.problem_with(next); !why.empty())
-      return refuse(std::move(why));
-    if (x.check_only)
-      return std::string{};
-    auto changes = put_in_force(*x.what, std::move(next));
-    if (auto err = engine_.failure(); err != caf::none)
-      return err;
-    return text_of(changes);
-  } catch (const std::exception& e) {
-    return refuse(e.what());
+    return refuse_stack("there is no stack");
+  std::string problem;
+  // Making layers runs constructors of the user's, which may throw.
+  auto result = try_user([&] { return follow(x); },
+                         [&](std::string_view why) { problem = why; });
+  return result ? std::move(*result) : refuse_stack(std::move(problem));
+}
+
+caf::error gate_actor::refuse_stack(std::string why) const {
+  return make_error(errc::invalid_config,
+                    rejection{name_, duration::zero(), false, std::move(why)});
+}
+
+caf::result<std::string> gate_actor::follow(const stack_order& x) {
+  auto next = next_stack_of(*x.what);
+  if (const auto* behind = x.what->behind.get()) {
+    if (!behind->factory() || !behind_.factory())
+      return refuse_stack("only a worker that the gate makes can be replaced");
+    next.worker = next_worker{behind->adapter(), behind->dead_letters(),
+                              x.what->worker_changes};
   }
+  if (auto why = engine_.problem_with(next); !why.empty())
+    return refuse_stack(std::move(why));
+  if (x.check_only)
+    return std::string{};
+  auto changes = put_in_force(*x.what, std::move(next));
+  if (auto err = engine_.failure(); err != caf::none)
+    return err;
+  return text_of(changes);
 }
 
 // It makes its workers as the new one says before the engine asks for one.

@@ -80,6 +80,8 @@ private:
   bool take_new_worker(worker_made& x);
   void take_order(const group_order& x);
   caf::result<std::string> take_stack(const stack_order& x);
+  caf::result<std::string> follow(const stack_order& x);
+  [[nodiscard]] caf::error refuse_stack(std::string why) const;
   std::vector<layer_change> put_in_force(const ordered_stack& x,
                                          next_stack&& next);
   made_worker use_worker(caf::actor handle);

@@ -193,7 +193,7 @@ void metrics_server::set_ready(health_rule rule) {
 std::string draining_gates(const std::vector<watched_gate>& all) {
   std::string names;
   for (const auto& x : all)
-    if (x.last->state == gate_state::draining)
+    if (x.last->state == gate_state::draining && !x.leaving)
       names += (names.empty() ? "" : ", ") + x.name;
   return names.empty() ? names : "draining: " + names;
 }

@@ -85,7 +85,8 @@ public:
 
   /// Takes no more events, and waits until those that wait are written.
   /// Further calls do nothing. In the function that the log calls, this and the
-  /// destructor do not wait: the function is still called for those events.
+  /// destructor do not wait: the function is still called for those events, and
+  /// the next call elsewhere waits for them.
   void close();
 
   /// How many events were written.

@@ -85,6 +85,26 @@ TEST_F(event_tail_test, follows_nobody_once_it_is_forgotten) {
     std::this_thread::yield();
 }
 
+// The thread that reports events finds by itself that nobody wants them, and
+// still has some to report.
+TEST_F(event_tail_test, waits_for_its_thread_also_once_it_is_forgotten) {
+  for (int i = 0; i < 20; ++i) {
+    auto tail = std::make_unique<detail::event_tail>(*sys, 100, 1ns);
+    static_cast<void>(tail->read(all, {}, 0s));
+    while (look(gates.find("payments")).metric("subscribers") != 1)
+      std::this_thread::yield();
+    for (int k = 0; k < 200; ++k)
+      caf::anon_send(gates.find("payments"),
+                     command{k % 2 == 0 ? operator_command::force_open
+                                        : operator_command::enable});
+    while (look(gates.find("payments")).metric("subscribers") != 0)
+      std::this_thread::yield();
+    tail.reset();
+    // Or what is left would end the next one before it is seen.
+    force("enable");
+  }
+}
+
 TEST_F(event_tail_test, a_position_of_another_process_is_none) {
   detail::event_tail tail{*sys, 100};
   auto got = tail.read(all, detail::event_tail::position{1, 1'000'000, 7}, 0s);

@@ -23,6 +23,12 @@ event_writer::event_writer(std::unique_ptr<event_target> target,
   note_offset();
 }
 
+// Only its own thread can be left, having kept this object to the end.
+event_writer::~event_writer() {
+  if (thread_.joinable())
+    thread_.detach();
+}
+
 void event_writer::start() {
   std::lock_guard lock{mutex_};
   thread_ = std::thread{[self = shared_from_this()] { self->run(); }};
@@ -78,15 +84,13 @@ void event_writer::close() {
   std::unique_lock lock{mutex_};
   closed_ = true;
   work_available_.notify_one();
+  // In a function of the user's the thread cannot wait for itself. Whoever
+  // closes this again does.
+  if (thread_.get_id() == std::this_thread::get_id())
+    return;
   auto thread = std::exchange(thread_, {});
   lock.unlock();
-  if (!thread.joinable())
-    return;
-  // In a function of the user's the thread cannot wait for itself: it ends on
-  // its own.
-  if (thread.get_id() == std::this_thread::get_id())
-    thread.detach();
-  else
+  if (thread.joinable())
     thread.join();
 }
 

@@ -26,6 +26,7 @@ public:
   /// only here.
   event_writer(std::unique_ptr<event_target> target, std::size_t backlog,
                std::function<time_point()> now, bool real_time);
+  ~event_writer();
 
   event_writer(const event_writer&) = delete;
   event_writer& operator=(const event_writer&) = delete;

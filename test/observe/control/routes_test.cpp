@@ -334,5 +334,51 @@ TEST_F(control_test, a_reload_reports_what_has_changed_or_why_not) {
   EXPECT_THROW(static_cast<void>(other.reload("")), detail::control_error);
 }
 
+TEST_F(control_test, a_reload_goes_on_without_sets_that_have_ended) {
+  start(two_gates);
+  auto first = gates;
+  start(two_gates);
+  first.stop();
+  while (!portable::is_down(first.controller()))
+    std::this_thread::yield();
+  write("[gates.payments]\nworker = \"echo\"\n");
+  auto x = expect(200, "POST", "/v1/reload")["files"];
+  ASSERT_EQ(x.size(), 1u);
+  EXPECT_EQ(x[0]["changes"].size(), 3u) << x;
+  auto last = gates.controller();
+  gates.stop();
+  while (!portable::is_down(last))
+    std::this_thread::yield();
+  EXPECT_EQ(refused(410, "POST", "/v1/reload"),
+            "the gates that come from files have ended");
+}
+
+// Whoever asks again learns how it is by then.
+TEST_F(control_test, a_drain_that_was_refused_is_not_remembered) {
+  auto silent = sys->spawn(mute<int, int>);
+  names.add("mute", worker{silent});
+  start("[gates.slow]\nworker = \"mute\"\n");
+  auto slow = gates.find("slow");
+  caf::anon_send(slow, 1);
+  while (look(slow).metric("in_progress") == 0)
+    std::this_thread::yield();
+  caf::scoped_actor self{*sys};
+  auto ask_drain = [&] {
+    return portable::ask_urgently(self, slow, patience, caisson::drain{});
+  };
+  std::vector<decltype(ask_drain())> waiting;
+  for (std::size_t i = 0; i < max_drains; ++i)
+    waiting.push_back(ask_drain());
+  auto drain_by_operator = [&](int status) {
+    return expect(status, "POST", "/v1/gates/slow/drain", R"({"wait":"10s"})");
+  };
+  EXPECT_EQ(drain_by_operator(400)["error"],
+            "as many wait for the end of the drain as may");
+  caf::anon_send_exit(silent, caf::exit_reason::kill);
+  for (auto& x : waiting)
+    std::move(x).receive([] {}, [](const caf::error&) {});
+  EXPECT_EQ(drain_by_operator(200)["drained"], true);
+}
+
 } // namespace
 } // namespace caisson::test

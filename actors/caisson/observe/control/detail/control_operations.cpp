@@ -111,26 +111,18 @@ void control_operations::close() {
 
 json control_operations::list() {
   auto all = gates_.all();
-  caf::scoped_actor self{sys_};
-  // All of them at once, so that those that do not answer cost their time only
-  // once.
-  using pending = decltype(portable::ask_urgently(self, caf::actor{}, patience_,
-                                                  get_status{}));
-  std::vector<pending> answers;
-  answers.reserve(all.size());
+  std::vector<caf::actor> gates;
   for (const auto& [name, gate] : all)
-    answers.push_back(portable::ask_urgently(
-      self, static_cast<const caf::actor&>(gate), patience_, get_status{}));
+    gates.push_back(gate);
+  auto answers = ask_all<status>(gates, patience_, get_status{});
   auto out = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const auto& name = all[i].first;
     json row{{"name", name}};
-    // CAF 1.x wants the handle for good; for 0.17 a move has no effect.
-    static_cast<pending&&>(answers[i])
-      .receive([&](const status& x) { row.update(summary_of(x)); },
-               [&](const caf::error& why) {
-                 row["error"] = refusal(why, name, patience_).text();
-               });
+    if (answers[i])
+      row.update(summary_of(*answers[i]));
+    else
+      row["error"] = refusal(answers[i].error(), name, patience_).text();
     out.push_back(std::move(row));
   }
   return {{"gates", std::move(out)}};
@@ -167,10 +159,23 @@ json control_operations::change(const std::string& gate,
 }
 
 json control_operations::drain(const std::string& gate, duration patience) {
-  auto answer = send_drain(find(gate))->wait(patience, closed_);
-  if (auto* why = answer ? portable::get_if<caf::error>(*answer) : nullptr)
+  auto handle = find(gate);
+  auto late = send_drain(handle);
+  auto answer = late->wait(patience, closed_);
+  if (auto* why = answer ? portable::get_if<caf::error>(*answer) : nullptr) {
+    forget_drain(handle, late);
     throw refusal(*why, gate, patience);
+  }
   return {{"name", gate}, {"drained", answer.has_value()}};
+}
+
+// So that whoever tries again is not told why it failed before.
+void control_operations::forget_drain(
+  const control_handle& gate, const std::shared_ptr<late_answer>& answer) {
+  std::lock_guard guard{mutex_};
+  if (auto i = draining_.find(gate.id());
+      i != draining_.end() && i->second == answer)
+    draining_.erase(i);
 }
 
 std::shared_ptr<late_answer>
@@ -188,13 +193,22 @@ control_operations::send_drain(const control_handle& gate) {
 }
 
 json control_operations::reload(const std::string& why) {
-  auto files = json::array();
-  for (const auto& x : gates_.controllers())
-    files.push_back(json_of(ask<reload_report>(
-      x, "the set of gates", reload_patience, caisson::reload{why})));
-  if (files.empty())
+  auto all = gates_.controllers();
+  if (all.empty())
     throw control_error{409, "no gate of this program comes from a file that "
                              "could be read again"};
+  // A program may end some of its sets before others.
+  std::erase_if(all, [](const auto& x) { return portable::is_down(x); });
+  if (all.empty())
+    throw control_error{410, "the gates that come from files have ended"};
+  auto reports = ask_all<reload_report>(all, reload_patience,
+                                        caisson::reload{why});
+  auto files = json::array();
+  for (auto& x : reports)
+    files.push_back(json_of(
+      x ? std::move(*x)
+        : reload_report{
+          {refusal(x.error(), "a set of gates", reload_patience).text()}, {}}));
   return {{"files", std::move(files)}};
 }
 
@@ -226,16 +240,32 @@ json control_operations::status_after(const std::string& gate,
 template <class T, class Request>
 T control_operations::ask(const caf::actor& target, const std::string& name,
                           duration patience, const Request& what) {
+  auto answer = std::move(ask_all<T>({target}, patience, what).front());
+  if (!answer)
+    throw refusal(answer.error(), name, patience);
+  return std::move(*answer);
+}
+
+// All of them at once, so that those that do not answer cost their time only
+// once.
+template <class T, class Request>
+std::vector<caf::expected<T>>
+control_operations::ask_all(const std::vector<caf::actor>& targets,
+                            duration patience, const Request& what) {
   caf::scoped_actor self{sys_};
-  std::optional<T> out;
-  std::optional<control_error> failure;
-  portable::ask_urgently(self, target, patience, what)
-    .receive(
-      [&](const T& x) { out = x; },
-      [&](const caf::error& why) { failure = refusal(why, name, patience); });
-  if (failure)
-    throw *failure;
-  return std::move(*out);
+  using pending = decltype(portable::ask_urgently(self, targets.front(),
+                                                  patience, what));
+  std::vector<pending> answers;
+  answers.reserve(targets.size());
+  for (const auto& x : targets)
+    answers.push_back(portable::ask_urgently(self, x, patience, what));
+  std::vector<caf::expected<T>> out;
+  for (auto& x : answers)
+    // CAF 1.x wants the handle for good; for 0.17 a move has no effect.
+    static_cast<pending&&>(x).receive(
+      [&](const T& value) { out.emplace_back(value); },
+      [&](const caf::error& why) { out.emplace_back(why); });
+  return out;
 }
 
 control_error control_operations::refusal(const caf::error& why,

@@ -17,6 +17,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace caisson::detail {
 
@@ -77,6 +78,8 @@ public:
 private:
   [[nodiscard]] std::shared_ptr<late_answer>
   send_drain(const control_handle& gate);
+  void forget_drain(const control_handle& gate,
+                    const std::shared_ptr<late_answer>& answer);
 
   [[nodiscard]] control_handle find(const std::string& gate) const;
 
@@ -88,6 +91,11 @@ private:
   template <class T, class Request>
   T ask(const caf::actor& target, const std::string& name, duration patience,
         const Request& what);
+
+  /// The answers of all of them, or why there is none.
+  template <class T, class Request>
+  std::vector<caf::expected<T>> ask_all(const std::vector<caf::actor>& targets,
+                                        duration patience, const Request& what);
 
   [[nodiscard]] control_error refusal(const caf::error& why,
                                       const std::string& name,

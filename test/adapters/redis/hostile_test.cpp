@@ -1,12 +1,16 @@
-// The worker for Redis with servers that announce more than they send.
+// The worker for Redis with servers that announce more than they send, and that
+// repeat what they were sent.
 #include "server.hpp"
 
+#include <caisson/adapters/redis/detail/command_size.hpp>
 #include <caisson/adapters/redis/detail/reply_size.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace caisson::test {
 namespace {
@@ -103,6 +107,55 @@ TEST_F(redis_test, makes_no_room_for_what_is_only_announced) {
     EXPECT_EQ(ask(gate_for(c), {"GET", "a"}), meaning) << bytes;
     stop_gate(gates.back());
     EXPECT_LT(std::chrono::steady_clock::now() - begin, 2s) << bytes;
+  }
+}
+
+TEST(redis_command_size, is_within_what_the_library_can_write) {
+  constexpr auto fits = [](std::vector<std::size_t> lengths) {
+    return detail::fits_in_redis_command(lengths);
+  };
+  constexpr std::size_t int_max = 0x7fffffff;
+  EXPECT_TRUE(fits({}));
+  EXPECT_TRUE(fits({3, 0, 1'000'000'000}));
+  EXPECT_TRUE(fits({int_max - 64}));
+  EXPECT_FALSE(fits({int_max - 63}));
+  EXPECT_FALSE(fits({int_max}));
+  EXPECT_FALSE(fits({3, std::size_t{1} << 32}));
+  EXPECT_FALSE(fits({static_cast<std::size_t>(-1), 1}));
+  EXPECT_FALSE(fits(std::vector<std::size_t>(10, 430'000'000)));
+  EXPECT_FALSE(fits(std::vector<std::size_t>(1'000, 2'200'000)));
+}
+
+// One that does not know AUTH.
+TEST_F(redis_test, a_password_that_a_server_repeats_is_in_no_text) {
+  const std::pair<std::string, std::string> replies[] = {
+    {"-ERR unknown command 'AUTH', with args beginning with: 'bob' 's3cret' ",
+     "with ERR:"},
+    {"-s3cret is wrong", "with an error:"},
+    {"-WRONGPASS s3cret", "with WRONGPASS:"},
+    {"-WRONGPASS invalid username-password pair", "WRONGPASS invalid username"},
+    {"-ERR max number of clients reached", "ERR max number of clients reached"},
+    {"-DENIED Redis is running in protected mode", "protected mode"},
+    {"-", "with an error:"},
+  };
+  for (const auto& [reply, seen] : replies) {
+    scripted_server other{[&, sent = reply + "\r\n"](raw_socket& x, int) {
+      if (!x.read().empty())
+        x.write(sent);
+    }};
+    auto c = config();
+    c.port = other.port();
+    c.user = "bob";
+    c.password = "s3cret";
+    auto behind = redis_worker(c);
+    std::string text;
+    try {
+      static_cast<void>(behind.factory()(*sys));
+    } catch (const std::runtime_error& e) {
+      text = e.what();
+    }
+    EXPECT_NE(text.find(seen), text.npos) << text;
+    EXPECT_EQ(text.find("s3cret"), text.npos) << text;
   }
 }
 

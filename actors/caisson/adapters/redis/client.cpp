@@ -1,6 +1,7 @@
 #include <caisson/adapters/redis/client.hpp>
 
 #include <caisson/adapters/detail/tls_context.hpp>
+#include <caisson/adapters/redis/detail/command_size.hpp>
 #include <caisson/adapters/redis/detail/reply_size.hpp>
 #include <caisson/adapters/redis/detail/stream.hpp>
 
@@ -217,9 +218,33 @@ private:
         return not_connected(failure->text);
       auto& reply = std::get<redis_reply>(outcome);
       if (reply.kind == redis_kind::error)
-        return not_connected(reply.text);
+        return not_connected(args.front() == "AUTH" ? text_of_login(reply.text)
+                                                    : reply.text);
     }
     return commands.empty() && config_.tls ? answers_ping(until) : std::nullopt;
+  }
+
+  // A server that does not know AUTH repeats what it was sent: the password.
+  [[nodiscard]] std::string text_of_login(const std::string& text) const {
+    for (std::string_view harmless :
+         {"WRONGPASS ", "NOAUTH ", "DENIED ", "LOADING ", "MASTERDOWN ",
+          "ERR max number of clients"})
+      if (text.starts_with(harmless)
+          && text.find(config_.password) == text.npos)
+        return text;
+    return refused_login(text);
+  }
+
+  static std::string refused_login(std::string_view text) {
+    constexpr std::size_t longest_code = 16;
+    constexpr auto letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    auto code = text.substr(0, text.find(' '));
+    if (code.empty() || code.size() > longest_code
+        || code.find_first_not_of(letters) != code.npos)
+      code = "an error";
+    return fmt::format("the server answers AUTH with {}: check user and "
+                       "password, and that it wants one",
+                       code);
   }
 
   // With TLS 1.3 a server that refuses the client's certificate says so only
@@ -262,6 +287,8 @@ private:
       words.push_back(x.data());
       lengths.push_back(x.size());
     }
+    if (!detail::fits_in_redis_command(lengths))
+      return redis_failure{transport_errc::bad_request, "it is too large"};
     char* text = nullptr;
     auto size = redisFormatCommandArgv(&text, static_cast<int>(args.size()),
                                        words.data(), lengths.data());

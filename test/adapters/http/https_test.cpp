@@ -1,6 +1,8 @@
 // The worker for HTTPS servers: right ones, wrong ones, some that break off.
 #include <adapters/http/tls_servers.hpp>
 
+#include <fmt/format.h>
+
 #include <csignal>
 #include <fstream>
 
@@ -255,6 +257,25 @@ TEST_F(https_test, speaks_the_second_version_if_the_server_does) {
       [](const caf::error&) {});
   EXPECT_EQ(good, 100);
   EXPECT_EQ(ask(w, http_request{"GET", "/absent"}).status(), 404);
+}
+
+// The library sends what fits there, and fails with the rest once it has begun.
+TEST_F(https_test, sends_no_more_headers_than_the_second_version_takes) {
+  h2_server server;
+  if (!server.runs())
+    GTEST_SKIP() << "nghttpd is not installed";
+  auto c = trusting("https://127.0.0.1:" + std::to_string(server.port()));
+  c.http2 = true;
+  auto w = spawn_http_worker(*sys, c);
+  auto ask_with = [&](int headers, std::size_t size) {
+    http_request x{"GET", "/index.html"};
+    for (int i = 0; i < headers; ++i)
+      x.headers.emplace(fmt::format("x-{:04}", i), std::string(size, 'v'));
+    return ask(w, std::move(x));
+  };
+  EXPECT_EQ(ask_with(3'300, 1).status(), 200);
+  EXPECT_EQ(ask_with(4'400, 3).failure(), "bad_request");
+  EXPECT_EQ(ask_with(58, 1'000).status(), 200);
 }
 
 TEST_F(https_test, speaks_the_first_version_if_the_server_has_no_second) {

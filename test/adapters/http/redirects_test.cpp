@@ -1,6 +1,8 @@
 // Redirections, proxies and compressed bodies.
 #include <adapters/http/tls_servers.hpp>
 
+#include <caisson/adapters/http_client/detail/origin.hpp>
+
 #include <mutex>
 #include <vector>
 
@@ -39,6 +41,8 @@ protected:
       if (in.has_param("to")) {
         out.status = std::stoi(in.path.substr(1));
         out.set_header("Location", in.get_param_value("to"));
+      } else if (in.path == "/early") {
+        out.status = 425;
       } else {
         out.set_content("here", "text/plain");
       }
@@ -159,6 +163,22 @@ TEST_F(http_ways_test, a_redirection_to_nobody_may_have_been_executed) {
   c.redirects = 1;
   auto x = answer_of(c, {"GET", "/302?to=" + url_of(dead_port())});
   EXPECT_EQ(x.failure(), "lost");
+}
+
+// 425 says that nothing was done, by the server that says so.
+TEST_F(http_ways_test, after_a_redirection_425_does_not_mean_not_done) {
+  auto c = at_port(server.port());
+  c.redirects = 1;
+  EXPECT_EQ(answer_of(c, {"POST", "/early"}).status(), 425);
+  EXPECT_EQ(answer_of(c, {"POST", "/303?to=/early"}).failure(), "lost");
+}
+
+TEST(http_url, keeps_the_zone_of_an_address) {
+  auto x = detail::http_url_of("http://[FE80::1%25eth0]:8080/a?b=c");
+  ASSERT_TRUE(x);
+  EXPECT_EQ(x->text(), "http://[fe80::1%25eth0]:8080/a?b=c");
+  EXPECT_EQ(detail::http_url_of(*x, "/d")->text(),
+            "http://[fe80::1%25eth0]:8080/d");
 }
 
 // -- compressed bodies --------------------------------------------------------

@@ -31,6 +31,10 @@ std::optional<http_url> url_in(const url_handle& x) {
   auto scheme = part_of(x, CURLUPART_SCHEME);
   out.origin.tls = scheme == "https";
   out.origin.host = in_lower_case(part_of(x, CURLUPART_HOST));
+  // Of an IPv6 address that needs one, such as [fe80::1%25eth0].
+  if (auto zone = part_of(x, CURLUPART_ZONEID);
+      !zone.empty() && out.origin.host.ends_with(']'))
+    out.origin.host.insert(out.origin.host.size() - 1, "%25" + zone);
   auto port = part_of(x, CURLUPART_PORT, CURLU_DEFAULT_PORT);
   std::from_chars(port.data(), port.data() + port.size(), out.origin.port);
   if ((scheme != "http" && scheme != "https") || out.origin.host.empty()

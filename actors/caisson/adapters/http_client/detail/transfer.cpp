@@ -38,6 +38,18 @@ std::size_t head_size(const http_request& x) noexcept {
   return out;
 }
 
+// Whether the library can send these by HTTP/2. It fails with more only once
+// the connection is there, as if the request had been sent.
+bool fits_in_http2(std::string_view method, std::string_view target,
+                   const http_headers& all) noexcept {
+  constexpr std::size_t most = std::size_t{63} << 10;
+  constexpr std::size_t around_each = 12;
+  auto size = method.size() + target.size();
+  for (const auto& [name, value] : all)
+    size += name.size() + value.size() + around_each;
+  return size <= most;
+}
+
 // Whether both have agreed on HTTP/2 in the handshake.
 bool speaks_second(const SSL* tls) noexcept {
   const unsigned char* name = nullptr;
@@ -173,7 +185,13 @@ std::optional<caf::message> http_transfer::prepare(bool anew) {
   auto until = whole_milliseconds(left) + after_deadline;
   set(CURLOPT_TIMEOUT_MS, static_cast<long>(until.count()));
   set_method();
-  set_headers(left);
+  auto headers = headers_for(left);
+  if (may_be_second && !fits_in_http2(method_, url_.target, headers))
+    return failed_with(earlier_sent_ ? transport_errc::lost
+                                     : transport_errc::bad_request,
+                       "the headers, with those of the call's options, are "
+                       "too large for HTTP/2");
+  set_headers(std::move(headers));
   set_client_certificate();
   return std::nullopt;
 }
@@ -221,8 +239,7 @@ http_headers http_transfer::headers_for(duration left) const {
   return out;
 }
 
-void http_transfer::set_headers(duration left) {
-  auto all = headers_for(left);
+void http_transfer::set_headers(http_headers all) {
   decodes_ = config_.compression && all.count("accept-encoding") == 0;
   if (!decodes_)
     all.emplace("accept-encoding", "identity");
@@ -413,6 +430,11 @@ std::optional<caf::message> http_transfer::end(CURLcode code) {
     return failure_of(code, parser_, progress());
   if (follow())
     return prepare();
+  // It says that this server did nothing. The one before may have.
+  constexpr auto too_early = 425;
+  if (earlier_sent_ && parser_.status() == too_early)
+    return failed_with(transport_errc::lost,
+                       "the server to which a response led answers 425");
   return response();
 }
 

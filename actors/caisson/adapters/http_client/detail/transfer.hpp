@@ -70,7 +70,7 @@ private:
   void set_tls_options();
   std::optional<caf::message> prepare(bool anew = false);
   void set_method();
-  void set_headers(duration left);
+  void set_headers(http_headers all);
   void set_client_certificate();
   [[nodiscard]] http_headers headers_for(duration left) const;
 

@@ -363,6 +363,11 @@ TEST_F(blocking_pool_test, is_never_busy_behind_as_many_permits) {
   stop_gate(gate);
 }
 
+TEST_F(blocking_pool_test, a_kind_that_makes_nothing_is_busy) {
+  auto pool = spawn_blocking_pool(sys, {.make = [] { return nullptr; }}, {});
+  EXPECT_EQ(ask(pool, 0), "busy");
+}
+
 TEST_F(blocking_pool_test, refuses_settings_out_of_range) {
   EXPECT_THROW((void)spawn_blocking_pool(sys, kind(), {.threads = 0}),
                config_error);

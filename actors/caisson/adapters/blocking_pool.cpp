@@ -126,6 +126,8 @@ private:
       return true;
     try {
       x.session = first_ ? first_ : std::shared_ptr{kind_.make()};
+      if (!x.session)
+        return false;
       x.handle = caf::actor_cast<caf::actor>(
         system().spawn<pool_thread, caf::detached>(x.session));
       first_ = nullptr;

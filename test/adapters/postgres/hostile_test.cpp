@@ -2,7 +2,11 @@
 // test/servers/run starts this.
 #include "script.hpp"
 
+#include <caisson/adapters/postgres/detail/opener.hpp>
+
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -267,6 +271,24 @@ TEST_F(hostile_postgres_test, is_not_waited_for_if_the_password_takes_long) {
     EXPECT_THROW((void)w.factory()(*sys), std::runtime_error);
   EXPECT_EQ(asked, 2);
   sys.reset();
+}
+
+// Nothing was sent.
+TEST(postgres_opener, without_a_descriptor_there_is_no_connection) {
+  detail::postgres_opener opener{"host=127.0.0.1 port=1", 1};
+  interruption signal;
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  // The lowest that is free.
+  auto next = ::dup(STDERR_FILENO);
+  ::close(next);
+  auto none = usual;
+  none.rlim_cur = static_cast<rlim_t>(next);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  auto x = opener.open(signal, std::chrono::steady_clock::now() + 5s);
+  ::setrlimit(RLIMIT_NOFILE, &usual);
+  EXPECT_FALSE(x.connection);
+  EXPECT_FALSE(x.problem.empty());
 }
 
 } // namespace

@@ -174,7 +174,13 @@ postgres_opener::~postgres_opener() = default;
 postgres_opener::result postgres_opener::open(interruption& signal,
                                               time_point until) {
   using steady = std::chrono::steady_clock;
-  auto x = std::make_shared<attempt>(connection_, until, places_);
+  std::shared_ptr<attempt> x;
+  try {
+    x = std::make_shared<attempt>(connection_, until, places_);
+  } catch (const std::system_error& e) {
+    // There are as many descriptors as there may be.
+    return {nullptr, e.what()};
+  }
   // One that was left alone is at its end, as a rule.
   while (!places_->take()) {
     auto soon = steady::now() + std::chrono::milliseconds(5);

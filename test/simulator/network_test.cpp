@@ -6,15 +6,18 @@
 #include <simulator/scenario/faults.hpp>
 #include <simulator/world/message_faults.hpp>
 
+#include <support/growth.hpp>
 #include <support/played_report.hpp>
 #include <support/sim_scenarios.hpp>
 #include <support/simulated.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -133,7 +136,7 @@ arm_config with_fault(names from, names to, fault_direction direction) {
 
 // Of calls to replica 1, 2, ... and of answers from them: `x` is cut.
 std::string cuts(const arm_config& arm, const route_ends& ends) {
-  message_faults x{arm, ends};
+  message_faults x{message_fault_index{arm}, ends};
   for (std::size_t i = 0; i < x.size(); ++i)
     x.begin(i);
   std::string out;
@@ -176,6 +179,78 @@ TEST(message_faults, hit_messages_from_one_side_to_the_other) {
       << testing::PrintToString(x.from) << testing::PrintToString(x.to);
 }
 
+// A star of `n` services, each with a fault between it and the middle.
+double plan_star(int n) {
+  arm_config arm;
+  arm.length = 1s;
+  for (int i = 0; i < n; ++i) {
+    fault_config f;
+    f.kind = fault_kind::loss;
+    f.from = {"middle"};
+    f.to = {fmt::format("s{}", i)};
+    arm.faults.push_back(std::move(f));
+  }
+  auto start = test::thread_seconds();
+  message_fault_index all{arm};
+  std::size_t found = 0;
+  for (int i = 0; i < n; ++i) {
+    auto name = fmt::format("s{}", i);
+    message_faults from_middle{all, {"middle", 1, name}};
+    message_faults to_middle{all, {name, 1, "middle"}};
+    found += from_middle.size() + to_middle.size();
+  }
+  auto took = test::thread_seconds() - start;
+  EXPECT_EQ(found, static_cast<std::size_t>(2 * n));
+  return took;
+}
+
+TEST(message_faults, are_found_in_a_time_that_grows_with_their_number) {
+  test::expect_linear(2'500, 20'000, plan_star);
+}
+
+// Whether it hits messages between `a#1` and one of two replicas of `b`.
+bool is_between(const fault_config& f, const arm_config& arm) {
+  group_map groups{arm};
+  group_members from{f.from, groups};
+  group_members to{f.to, groups};
+  auto crosses = [](const group_members& x, const group_members& y) {
+    return x.contains("a", 1, {})
+           && (y.contains("b", 1, {}) || y.contains("b", 2, {}));
+  };
+  return crosses(from, to) || crosses(to, from);
+}
+
+TEST(message_faults, are_those_that_a_search_of_all_finds) {
+  const names known{"a", "b", "a#1", "a#2", "b#2", "b#3", "c", "g", "h", "*"};
+  for (std::uint32_t seed = 0; seed < 1'000; ++seed) {
+    std::mt19937 random{seed};
+    arm_config arm;
+    arm.groups = {{"g", {"a", "c#1"}}, {"h", {"b", "c"}}};
+    auto some = [&] {
+      names out;
+      for (auto k = random() % 3 + 1; k > 0; --k)
+        out.push_back(known[random() % known.size()]);
+      return out;
+    };
+    for (auto k = random() % 8; k > 0; --k) {
+      fault_config f;
+      f.kind = fault_kind::loss;
+      f.from = some();
+      f.to = some();
+      arm.faults.push_back(std::move(f));
+    }
+    std::vector<const fault_config*> expected;
+    for (const auto& f : arm.faults)
+      if (is_between(f, arm))
+        expected.push_back(&f);
+    message_faults x{message_fault_index{arm}, {"a", 1, "b", 2}};
+    std::vector<const fault_config*> found;
+    for (std::size_t i = 0; i < x.size(); ++i)
+      found.push_back(&x[i]);
+    EXPECT_EQ(found, expected) << "seed " << seed;
+  }
+}
+
 TEST(message_faults, add_up_while_they_last) {
   auto arm = with_fault({"web"}, {"db"}, fault_direction::both);
   auto add = [&](fault_kind kind) -> fault_config& {
@@ -188,7 +263,7 @@ TEST(message_faults, add_up_while_they_last) {
   add(fault_kind::delay).delay = 10ms;
   add(fault_kind::delay).delay = 5ms;
   add(fault_kind::slow).target = "db";
-  message_faults x{arm, {"web", 1, "db", 1}};
+  message_faults x{message_fault_index{arm}, {"web", 1, "db", 1}};
   ASSERT_EQ(x.size(), 5u);
   EXPECT_EQ(x.there(0).passes, 1);
   for (std::size_t i = 0; i < 5; ++i)

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -65,23 +66,19 @@ std::string fault_label(const fault_config& f, bool of_zone,
   return out;
 }
 
-// Whether it hits messages of any replica of the route's caller.
-bool hits(const fault_config& f, const world_plan& plan, const route& r) {
-  for (std::uint32_t caller = 0; caller < r.callers; ++caller) {
-    message_faults known{plan.arm, plan.ends_of(r, caller)};
-    for (std::size_t i = 0; i < known.size(); ++i)
-      if (&known[i] == &f)
-        return true;
+// By fault the routes, by index, with messages that it hits of any replica of
+// the caller.
+std::map<const fault_config*, std::set<std::size_t>>
+edges_by_fault(const world_plan& plan) {
+  std::map<const fault_config*, std::set<std::size_t>> out;
+  for (std::size_t i = 0; i < plan.routes.size(); ++i) {
+    const auto& r = plan.routes[i];
+    for (std::uint32_t caller = 0; caller < r.callers; ++caller) {
+      message_faults known{plan.message_faults_of_arm, plan.ends_of(r, caller)};
+      for (std::size_t k = 0; k < known.size(); ++k)
+        out[&known[k]].insert(i);
+    }
   }
-  return false;
-}
-
-// The routes whose messages it hits, by index.
-json edges_hit_by(const fault_config& f, const world_plan& plan) {
-  auto out = json::array();
-  for (std::size_t i = 0; i < plan.routes.size(); ++i)
-    if (hits(f, plan, plan.routes[i]))
-      out.push_back(i);
   return out;
 }
 
@@ -102,6 +99,7 @@ json services_hit_by(const fault_config& f, const world_plan& plan) {
 json faults_of(const world_plan& plan, const arm_result& r) {
   const auto& arm = plan.arm;
   auto out = json::array();
+  auto edges = edges_by_fault(plan);
   for (std::size_t i = 0; i < arm.faults.size(); ++i) {
     const auto& f = arm.faults[i];
     json fault{{"kind", fault_name(f.kind)},
@@ -121,7 +119,7 @@ json faults_of(const world_plan& plan, const arm_result& r) {
       }
       fault["label"] = fault_label(f, !hit.is_null(), x.replica);
       if (hits_messages(f.kind) && !fault.contains("edges"))
-        fault["edges"] = edges_hit_by(f, plan);
+        fault["edges"] = edges[&f];
       out.push_back(fault);
     }
   }

@@ -6,6 +6,7 @@
 #include <simulator/scenario/faults.hpp>
 #include <simulator/scenario/fields.hpp>
 #include <simulator/scenario/groups.hpp>
+#include <simulator/scenario/message_fault_index.hpp>
 #include <simulator/scenario/parse_helpers.hpp>
 #include <simulator/scenario/queue_checks.hpp>
 #include <simulator/scenario/replicas.hpp>
@@ -21,8 +22,10 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace caisson::sim {
 
@@ -119,10 +122,9 @@ public:
                    detail::quoted(c.to), detail::listed_names(own->second))});
   }
 
-  // An empty name is none.
   void require_known(std::string_view what, std::string_view name,
                      const name_list& all, const setting_path& key) {
-    if (name.empty() || all.contains(name))
+    if (all.contains(name))
       return;
     // What it could be is not looked for if it is only counted.
     out_.push_back(
@@ -164,6 +166,9 @@ public:
 
   void fault(const fault_config& f, const setting_path& path) {
     if (!hits_messages(f.kind)) {
+      // Reported where it is read.
+      if (f.target.empty())
+        return;
       auto counts = counts_requests(f);
       if (counts && names_.in_zones.contains(f.target))
         out_.push_back({problem_kind::relation, path / "target",
@@ -194,8 +199,13 @@ public:
     };
     require_each("caller", rule.from, names_.callers, path / "from");
     require_each("target", rule.to, names_.targets, path / "to");
-    require_known("stack", rule.stack.value_or(""), names_.stacks,
-                  path / "stack");
+    stack(rule.stack.value_or(""), path / "stack");
+  }
+
+  // An empty name is none.
+  void stack(std::string_view name, const setting_path& key) {
+    if (!name.empty())
+      require_known("stack", name, names_.stacks, key);
   }
 
 private:
@@ -222,8 +232,7 @@ void check_names(const arm_config& arm, const std::vector<call_site>& calls,
   for (std::size_t i = 0; i < arm.edges.size(); ++i)
     check.edge(arm.edges[i], root / "edge" / i);
   for (const auto& s : arm.services)
-    check.require_known("stack", s.stack, names.stacks,
-                        root / "service" / s.name / "stack");
+    check.stack(s.stack, root / "service" / s.name / "stack");
   for (const auto& s : arm.services)
     if (s.autoscale && s.autoscale->min <= s.autoscale->max
         && (s.workers < s.autoscale->min || s.workers > s.autoscale->max))
@@ -343,6 +352,36 @@ zones_by_name(const arm_config& arm) {
   return out;
 }
 
+// The faults of messages that hit one of the calls.
+std::set<const fault_config*>
+faults_that_hit(const arm_config& arm, const std::vector<call_site>& calls) {
+  auto zones = zones_by_name(arm);
+  message_fault_index faults{arm};
+  std::set<const fault_config*> out;
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const auto& c : calls) {
+    auto service = std::string_view{c.to}.substr(0, c.to.find('.'));
+    auto from = zones.find(c.caller);
+    auto to = zones.find(service);
+    if (from == zones.end() || to == zones.end()
+        || !seen.emplace(from->first, to->first).second)
+      continue;
+    auto touches = [](const group_members& side, const auto& x) {
+      return side.touches(x->first, x->second);
+    };
+    auto names_of = [](const auto& x) {
+      auto names = x->second;
+      names.push_back(x->first);
+      return names;
+    };
+    for (const auto* f : faults.between(names_of(from), names_of(to)))
+      if ((touches(f->from, from) && touches(f->to, to))
+          || (touches(f->to, from) && touches(f->from, to)))
+        out.insert(f->config);
+  }
+  return out;
+}
+
 // Reports those that hit no call. Unknown names are reported elsewhere.
 void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
                  const directory& names, problems& out) {
@@ -351,23 +390,11 @@ void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
       return x == "*" || names.sides.contains(replica_target_in(x).service);
     });
   };
-  auto zones = zones_by_name(arm);
+  auto hit = faults_that_hit(arm, calls);
   for (std::size_t i = 0; i < arm.faults.size(); ++i) {
     const auto& f = arm.faults[i];
-    if (!hits_messages(f.kind) || !all_known(f.from) || !all_known(f.to))
-      continue;
-    group_members from{f.from, arm};
-    group_members to{f.to, arm};
-    auto crosses = [&](const call_site& c) {
-      auto service = c.to.substr(0, c.to.find('.'));
-      auto touches = [&](const group_members& side, std::string_view name) {
-        auto found = zones.find(name);
-        return found != zones.end() && side.touches(name, found->second);
-      };
-      return (touches(from, c.caller) && touches(to, service))
-             || (touches(to, c.caller) && touches(from, service));
-    };
-    if (std::ranges::none_of(calls, crosses))
+    if (hits_messages(f.kind) && all_known(f.from) && all_known(f.to)
+        && !hit.contains(&f))
       out.push_back(
         {problem_kind::relation, setting_path{} / "fault" / i,
          fmt::format("hits no call: nothing calls from {} to {}, "

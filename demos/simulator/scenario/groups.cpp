@@ -36,15 +36,24 @@ void groups_value::read(const setting& from, const setting_path& path,
 
 // -- as sets of names ---------------------------------------------------------
 
+group_map::group_map(const arm_config& arm) {
+  for (const auto& x : arm.groups)
+    all_.emplace(x.name, &x);
+}
+
+const group_config* group_map::find(std::string_view name) const {
+  auto i = all_.find(name);
+  return i != all_.end() ? i->second : nullptr;
+}
+
 group_members::group_members(const std::vector<std::string>& names,
-                             const arm_config& arm) {
+                             const group_map& groups) {
   for (const auto& name : names) {
-    auto group = std::ranges::find(arm.groups, name, &group_config::name);
-    if (group == arm.groups.end())
-      add(name);
-    else
+    if (const auto* group = groups.find(name))
       for (const auto& member : group->members)
         add(member);
+    else
+      add(name);
   }
   std::ranges::sort(names_);
 }

@@ -5,6 +5,7 @@
 
 #include <caisson/settings.hpp>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,12 +30,33 @@ private:
   std::vector<group_config>& x_;
 };
 
+/// The groups of an arm by name; it must outlive this.
+class group_map {
+public:
+  explicit group_map(const arm_config& arm);
+
+  /// Null if there is none of this name.
+  [[nodiscard]] const group_config* find(std::string_view name) const;
+
+private:
+  std::map<std::string_view, const group_config*> all_;
+};
+
 /// Whether a list of names and groups has this load, service or replica, by its
 /// own name or by that of its zone.
 class group_members {
 public:
-  /// `names`: as `fault_config::from`.
-  group_members(const std::vector<std::string>& names, const arm_config& arm);
+  /// `names`: as `fault_config::from`. They and the arm of `groups` must
+  /// outlive this.
+  group_members(const std::vector<std::string>& names, const group_map& groups);
+
+  /// Whether it has all there are.
+  [[nodiscard]] bool all() const noexcept { return all_; }
+
+  /// Of loads, services, replicas such as `db#2` and zones.
+  [[nodiscard]] const std::vector<std::string_view>& names() const noexcept {
+    return names_;
+  }
 
   /// `number`: of the replica, from 1 on; 0 for a load. `zone`: where it is;
   /// empty if that is no zone.

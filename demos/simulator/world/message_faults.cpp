@@ -1,30 +1,45 @@
 #include <simulator/world/message_faults.hpp>
 
-#include <simulator/scenario/groups.hpp>
-
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace caisson::sim {
 
-message_faults::message_faults(const arm_config& arm, const route_ends& ends) {
-  for (const auto& f : arm.faults) {
-    if (!hits_messages(f.kind))
-      continue;
-    group_members from{f.from, arm};
-    group_members to{f.to, arm};
-    auto both = f.direction == fault_direction::both;
+namespace {
+
+// That of a replica of the service, counted from 0 on; empty: none.
+std::string_view zone_of(const route_ends& ends, std::uint32_t replica) {
+  return ends.zones ? ends.zones->name(
+           ends.zones->of_replica(ends.service_index, replica))
+                    : std::string_view{};
+}
+
+std::vector<const message_fault_index::entry*>
+faults_between(const message_fault_index& all, const route_ends& ends) {
+  std::set<std::string_view> service{ends.service};
+  for (std::uint32_t i = 0; i < ends.replicas; ++i)
+    service.insert(zone_of(ends, i));
+  return all.between({ends.caller, ends.caller_zone},
+                     {service.begin(), service.end()});
+}
+
+} // namespace
+
+message_faults::message_faults(const message_fault_index& all,
+                               const route_ends& ends) {
+  for (const auto* fault : faults_between(all, ends)) {
+    const auto& from = fault->from;
+    const auto& to = fault->to;
+    auto both = fault->config->direction == fault_direction::both;
     auto caller_sends = from.contains(ends.caller, ends.caller_number,
                                       ends.caller_zone);
     auto caller_gets = to.contains(ends.caller, ends.caller_number,
                                    ends.caller_zone);
-    known x{.config = &f, .there = {}, .back = {}};
+    known x{.config = fault->config, .there = {}, .back = {}};
     for (std::uint32_t i = 0; i < ends.replicas; ++i) {
-      auto zone = ends.zones ? ends.zones->name(
-                    ends.zones->of_replica(ends.service_index, i))
-                             : std::string_view{};
-      auto gets = to.contains(ends.service, i + 1, zone);
-      auto sends = from.contains(ends.service, i + 1, zone);
+      auto gets = to.contains(ends.service, i + 1, zone_of(ends, i));
+      auto sends = from.contains(ends.service, i + 1, zone_of(ends, i));
       auto forth = (caller_sends && gets) || (both && caller_gets && sends);
       auto back = (caller_gets && sends) || (both && caller_sends && gets);
       x.there.push_back(forth);

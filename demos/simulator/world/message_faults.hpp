@@ -1,6 +1,7 @@
 // Effect of faults on the messages of a route.
 #pragma once
 
+#include <simulator/scenario/message_fault_index.hpp>
 #include <simulator/scenario/scenario.hpp>
 #include <simulator/scenario/zones.hpp>
 
@@ -42,9 +43,9 @@ public:
     duration delay = duration::zero();
   };
 
-  /// Of all faults of `arm`, which must outlive this. Only those that hit a
-  /// message between `ends` are known below.
-  message_faults(const arm_config& arm, const route_ends& ends);
+  /// Only those of `all` that hit a message between `ends` are known below; its
+  /// arm must outlive this.
+  message_faults(const message_fault_index& all, const route_ends& ends);
 
   [[nodiscard]] std::size_t size() const noexcept { return known_.size(); }
   [[nodiscard]] const fault_config& operator[](std::size_t i) const {

@@ -31,7 +31,7 @@ network_link::network_link(caf::actor_config& cfg, const world_context& world,
   : timed_actor(cfg, *world.time), world_(world), plan_(std::move(plan)),
     edge_(world.plan->routes[plan_.route].edge),
     balancer_(edge_, layout_of(*world.plan, plan_)),
-    faults_(world.plan->arm,
+    faults_(world.plan->message_faults_of_arm,
             world.plan->ends_of(world.plan->routes[plan_.route], plan_.caller)),
     knows_callers_(plan_.forwards_cancels || balances()
                    || edge_.connections.limited()),

@@ -10,7 +10,8 @@
 
 namespace caisson::sim {
 
-world_plan::world_plan(const arm_config& a) : arm(a), zones(a) {
+world_plan::world_plan(const arm_config& a)
+  : arm(a), zones(a), message_faults_of_arm(a) {
   caches.resize(arm.services.size());
   add_instances();
   add_operations();
@@ -72,7 +73,9 @@ void world_plan::find_networks() {
     r.has_network = network.jitter > duration::zero() || network.loss > 0
                     || network.bandwidth > 0;
     for (std::uint32_t i = 0; !r.has_network && i < r.callers; ++i)
-      r.has_network = message_faults{arm, ends_of(r, i)}.size() > 0;
+      r.has_network = message_faults{message_faults_of_arm, ends_of(r, i)}
+                        .size()
+                      > 0;
   }
 }
 

@@ -1,6 +1,7 @@
 // A world with numbers instead of names.
 #pragma once
 
+#include <simulator/scenario/message_fault_index.hpp>
 #include <simulator/scenario/scenario.hpp>
 #include <simulator/scenario/zones.hpp>
 #include <simulator/world/message_faults.hpp>
@@ -123,6 +124,7 @@ struct world_plan {
 
   const arm_config& arm;
   zone_map zones;
+  message_fault_index message_faults_of_arm;
   /// In the order of the services.
   std::vector<service_instance> instances;
   /// By service: the index of its first instance, followed by the others.

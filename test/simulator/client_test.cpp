@@ -17,6 +17,7 @@ namespace caisson::sim {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using test::log_with;
 using test::played;
 using testing::ElementsAre;
@@ -234,6 +235,18 @@ TEST(simulated_client, of_a_closed_loop_waits_and_thinks) {
     ElementsAre("0.070000000 offer u #1", "0.170000000 answer #1 good",
                 "0.240000000 offer u #2", "0.340000000 answer #2 good",
                 "0.410000000 offer u #3", "0.510000000 answer #3 good"));
+}
+
+// Or one user could ask for ever within an instant, or nearly so.
+TEST(simulated_client, of_a_closed_loop_rests_if_nothing_takes_time) {
+  for (const auto* think : {"0s", "1ns", "10us", "1ms"})
+    EXPECT_EQ(played("length = '100ms'\nservice.s = { workers = 'unlimited' }\n"
+                     "[load.u]\nkind = 'closed'\nusers = 1\ntarget = 's'\n"
+                     "think = '"s
+                     + think + "'")
+                .totals.good,
+              think == "1ms"s ? 99u : 100u)
+      << think;
 }
 
 TEST(simulated_client, of_a_closed_loop_obeys_the_response_time_law) {

@@ -27,6 +27,8 @@ const test::mistake targets[] = {
   {"tagret = 'web'\nrate = 1", {"unknown load.l.tagret"}},
   {"target = 'wbe'\nrate = 1", {"unknown load.l.target"}},
   {"target = 5\nrate = 1", {"type load.l.target"}},
+  {"target = ''\nrate = 1", {"missing load.l.target"}},
+  {"target = ''\nkind = 'closed'\nusers = 1", {"missing load.l.target"}},
   {"target = 'web'\nmix = { web = 1 }\nrate = 1", {"relation load.l.mix"}},
   {"mix = 'web'\nrate = 1", {"type load.l.mix"}},
   {"mix = {}\nrate = 1", {"missing load.l.mix"}},

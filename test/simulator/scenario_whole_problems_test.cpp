@@ -123,11 +123,14 @@ TEST(scenario_problems, of_a_misspelled_metric_name_the_nearest) {
 
 TEST(scenario_problems, are_those_of_sweep_and_tune_too) {
   auto found = complaint_about("length = '60s'\n" + std::string{rest}
-                               + "[sweep]\nmetrics = ['p99', 'sucess']\n"
+                               + "[sweep]\nmetrics = ['p99', 'sucess', '']\n"
                                  "[tune]\nbest = ['p99', 'good', 'p50']\n");
   EXPECT_TRUE(found.starts_with("f:7:11: sweep.metrics[1]: \"sucess\" is no "
                                 "metric, did you mean \"success\"? known "
                                 "metrics: success, "))
+    << found;
+  EXPECT_NE(found.find("\nf:7:11: sweep.metrics[2]: \"\" is no metric"),
+            found.npos)
     << found;
   EXPECT_TRUE(found.ends_with("\nf:9:8: tune.best: 3 things are to be as good "
                               "as possible, allowed: one or two"))

@@ -17,7 +17,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <functional>
 #include <iterator>
@@ -52,8 +55,9 @@ constexpr auto main_footer = R"(Examples:
 
 docs/simulator.md is a tutorial, docs/scenario-format.md describes the files.
 
-Exit status: 0 all is well, 1 an expectation failed, 2 bad input or usage or
-output that cannot be written, 3 an internal error, 130 interrupted.)";
+Exit status: 0 all is well, 1 an expectation or a check of a run failed, 2 bad
+input or usage or output that cannot be written, 3 an internal error, 130
+interrupted.)";
 
 constexpr auto run_footer = R"(Examples:
   caisson run boutique.toml
@@ -67,13 +71,14 @@ cores, except for those below "-- speed". docs/simulator-output.md describes the
 formats of --json, --csv, --html, --trace and --spans. Ctrl-C ends a run and
 shows what was done so far.
 
-Exit status: 0 all is well, 1 an expectation failed, 2 the input is wrong or
-output cannot be written, 130 interrupted.)";
+Exit status: 0 all is well, 1 an expectation or a check of a run failed, 2 the
+input is wrong or output cannot be written, 3 an internal error, 130
+interrupted.)";
 
 constexpr auto check_footer = R"(Example:
   caisson check demos/scenarios/*.toml
 
-Exit status: 0 all files are fine, 2 one is not.)";
+Exit status: 0 all files are fine, 2 one is not, 3 an internal error.)";
 
 // Those of `command_parts::ctl`, with options of their own.
 struct other_command {
@@ -392,10 +397,15 @@ status ctl(int argc, const char* const* argv, std::ostream& out,
 
 int command_main(int argc, const char* const* argv, std::ostream& out,
                  std::ostream& err, const command_parts& parts) {
-  auto result = argc > 1 && is_other_command(argv[1])
-                  ? ctl(argc - 1, argv + 1, out, err, parts)
-                  : guarded(argc, argv, out, err, parts);
+  auto is_other = argc > 1 && is_other_command(argv[1]);
+  // Or what is written last would end the process.
+  if (parts.catch_signals && !is_other)
+    signal(SIGPIPE, SIG_IGN);
+  auto result = is_other ? ctl(argc - 1, argv + 1, out, err, parts)
+                         : guarded(argc, argv, out, err, parts);
   if (auto error = flush_error(out)) {
+    if (*error == EPIPE && result != status::internal_error)
+      return static_cast<int>(status::interrupted);
     err << "standard output: " << cannot_be_written(*error) << '\n';
     if (result != status::internal_error)
       result = status::bad_input;

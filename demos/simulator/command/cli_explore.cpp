@@ -23,7 +23,7 @@ written as a scenario that repeats it. The same options give the same findings,
 on any number of cores. docs/simulator-commands.md has more.
 
 Exit status: 0 nothing was found, 1 something was, 2 the input is wrong or
-output cannot be written, 130 interrupted.)";
+output cannot be written, 3 an internal error, 130 interrupted.)";
 
 // The map has its own faults, no random ones, and finds nothing.
 void refuse_with_map(const explore_texts& t) {

@@ -23,7 +23,7 @@ the number of workers, is said at its top; read it before you use the scenario.
 docs/simulator-commands.md has more.
 
 Exit status: 0 all is well, 2 the input is wrong or output cannot be written,
-130 interrupted.)";
+3 an internal error, 130 interrupted.)";
 
 // The number of a text among others.
 template <std::size_t N>

@@ -33,7 +33,8 @@ the same, byte for byte, on any number of cores and workers.
 docs/simulator-commands.md has more.
 
 Exit status: 0 all is well, 1 a check of a run failed, 2 the input is wrong or
-output cannot be written or no worker is left, 130 interrupted.)";
+output cannot be written or no worker is left, 3 an internal error, 130
+interrupted.)";
 
 void add_lists(CLI::App& sweep, sweep_arguments& args) {
   sweep

@@ -33,7 +33,7 @@ docs/simulator-commands.md has more.
 
 Exit status: 0 settings were found that meet the needs, 1 there are none, or
 they do not on unseen seeds, 2 the input is wrong or output cannot be written,
-130 interrupted.)";
+3 an internal error, 130 interrupted.)";
 
 void add_goals(CLI::App& tune, tune_arguments& args) {
   auto add = [&](const std::string& name, std::vector<std::string>& into,

@@ -89,7 +89,7 @@ std::string filled(const std::string& pattern, std::string_view name) {
 void check_known(const std::string& name, std::vector<std::string> known,
                  const setting_path& path, problems& out) {
   auto fits_name = [&](const auto& pattern) { return fits(pattern, name); };
-  if (name.empty() || std::any_of(known.begin(), known.end(), fits_name))
+  if (std::any_of(known.begin(), known.end(), fits_name))
     return;
   for (auto& pattern : known)
     pattern = filled(pattern, name);

@@ -98,6 +98,7 @@ void describe(field_visitor& v, fault_config& c) {
         .allowed = "the name of a service or a zone, or service#1, "
                    "service#2, ...",
         .required = true,
+        .nonempty = true,
         .when = {"kind",
                  {"slow", "errors", "stall", "crash", "capacity", "flush"}}},
        c.target);

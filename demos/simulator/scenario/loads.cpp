@@ -99,6 +99,7 @@ void describe_targets(field_visitor& v, load_config& c) {
         .help = "what is asked for; or else mix",
         .allowed = "the name of an operation",
         .required = true,
+        .nonempty = true,
         .one_of = "target"},
        c.target);
   mix_value mix{c.mix};

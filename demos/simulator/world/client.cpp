@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace caisson::sim {
@@ -51,8 +52,8 @@ void client::think(std::uint32_t user, bool at_once) {
     world_.key.with(purpose::think).with(user).with(rounds_[user])};
   auto from = rounds_[user] == 0 ? begin_ + config_.start : now();
   auto pause = config_.think.draw(random);
-  if (at_once && pause == duration::zero())
-    pause = shortest_round;
+  if (at_once)
+    pause = std::max<duration>(pause, shortest_round);
   auto at = time_after(from, pause);
   auto end = std::min(config_.stop, world_.plan->arm.length);
   if (at - begin_ < end)

@@ -50,7 +50,7 @@ struct field {
   bool required = false;
   /// It is not required if this other field is given.
   std::string_view unless = {};
-  /// If it is given, it is not empty; for lists and tables.
+  /// If it is given, it is not empty; for texts, lists and tables.
   bool nonempty = false;
   /// It has an effect only if at least one of these fields is also given.
   std::initializer_list<std::string_view> needs = {};

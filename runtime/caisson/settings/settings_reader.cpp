@@ -93,8 +93,13 @@ void settings_reader::on(const field& f, duration& x, range<duration> r) {
 
 void settings_reader::on(const field& f, std::string& x) {
   auto expectation = allowed_text(f, "a text in quotes");
-  if (auto s = take(f, expectation))
-    read_value(*s, from_.path / f.key, x, expectation, out_);
+  auto s = take(f, expectation);
+  if (!s)
+    return;
+  if (auto text = text_in(*s); f.nonempty && text && text->empty())
+    return wrong(problem_kind::missing, f, *s,
+                 fmt::format("is empty, allowed: {}", expectation));
+  read_value(*s, from_.path / f.key, x, expectation, out_);
 }
 
 void settings_reader::on(const field& f, std::vector<std::string>& x) {

@@ -138,9 +138,9 @@ void degradation::wake(env& e) {
   if (next_on == no_level || !is_well(config_.levels[next_on], f))
     well_since_ = e.now;
   if (auto i = to_switch_off(f); i != no_level) {
-    if (e.now >= patient_until_)
+    if (e.now >= time_after(switched_off_at_, config_.patience))
       switch_off(i, f, e);
-  } else if (next_on != no_level && e.now >= time_after(well_since_, wait_)) {
+  } else if (next_on != no_level && e.now >= time_after(well_since_, wait())) {
     switch_on(next_on, e);
   }
   if (any_off_by_rule() || results_.total() > 0)
@@ -207,19 +207,28 @@ std::size_t degradation::to_switch_on() const {
 }
 
 void degradation::switch_off(std::size_t i, const figures& f, env& e) {
-  auto relapsed = came_back_ != time_point::min() && e.now - came_back_ < wait_;
-  wait_ = relapsed
-            ? std::min(duration_sum(wait_, wait_), config_.recover_after_max)
-            : config_.recover_after;
-  CAISSON_ENSURE(wait_ >= config_.recover_after
-                   && wait_ <= config_.recover_after_max,
-                 "{} ns until a level comes back", wait_.count());
+  // Further levels that go off before one is back are the same relapse.
+  if (came_back_ != time_point::min()) {
+    auto relapsed = e.now - came_back_ < wait();
+    doublings_ = relapsed ? doublings_ + 1 : 0;
+    came_back_ = time_point::min();
+  }
+  CAISSON_ENSURE(wait() >= config_.recover_after
+                   && wait() <= config_.recover_after_max,
+                 "{} ns until a level comes back", wait().count());
   CAISSON_ENSURE(levels_[i].held == operator_hold::none,
                  "level {} is held, and its rule acts", i);
   count(counter::switched_off);
   auto failed = f.successes < config_.levels[i].min_success;
   flip(i, false, failed ? "success" : "latency", e);
-  patient_until_ = time_after(e.now, config_.patience);
+  switched_off_at_ = e.now;
+}
+
+duration degradation::wait() const noexcept {
+  auto out = config_.recover_after;
+  for (auto i = doublings_; i > 0 && out < config_.recover_after_max; --i)
+    out = std::min(duration_sum(out, out), config_.recover_after_max);
+  return out;
 }
 
 void degradation::switch_on(std::size_t i, env& e) {
@@ -227,7 +236,7 @@ void degradation::switch_on(std::size_t i, env& e) {
   count(counter::switched_on);
   flip(i, true, "recovered", e);
   // If that overloads the service, the next check may act at once.
-  patient_until_ = e.now;
+  switched_off_at_ = time_point::min();
 }
 
 void degradation::flip(std::size_t i, bool on, std::string_view why, env& e) {
@@ -273,7 +282,6 @@ void degradation::adapt(env& e) {
   if (time_window{config_.window, steps}.bucket_length()
       != results_.bucket_length())
     forget_calls(e.now);
-  wait_ = std::clamp(wait_, config_.recover_after, config_.recover_after_max);
   // The new interval may be shorter.
   if (check_at_ != never)
     check_at_ = std::min(check_at_, time_after(e.now, config_.check_every));
@@ -285,7 +293,8 @@ void degradation::forget(env& e) {
   for (auto& x : levels_)
     x.on = true;
   forget_calls(e.now);
-  patient_until_ = well_since_ = came_back_ = time_point::min();
+  switched_off_at_ = well_since_ = came_back_ = time_point::min();
+  doublings_ = 0;
   check_at_ = never;
   if (listener_)
     listener_->levels_changed();

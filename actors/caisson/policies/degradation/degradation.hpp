@@ -156,6 +156,7 @@ private:
   void flip(std::size_t i, bool on, std::string_view why, env& e);
   void forget_calls(time_point now);
   [[nodiscard]] bool any_off_by_rule() const noexcept;
+  [[nodiscard]] duration wait() const noexcept;
 
   std::vector<level_state> levels_;
   listener* listener_ = nullptr;
@@ -163,13 +164,14 @@ private:
   percentile_window latencies_;
   // Calls that began before this do not count.
   time_point counts_from_ = time_point::min();
-  // No level is switched off before this.
-  time_point patient_until_ = time_point::min();
+  // When a level was switched off, if none has come back since.
+  time_point switched_off_at_ = time_point::min();
   // Since when the numbers have been healthy.
   time_point well_since_ = time_point::min();
-  // How long that must last before a level is switched on.
-  duration wait_ = duration::zero();
-  // When a level was last switched on.
+  // How often the time has doubled for which that must last before a level is
+  // switched on.
+  std::uint32_t doublings_ = 0;
+  // When a level was switched on, if none has gone off since.
   time_point came_back_ = time_point::min();
   time_point check_at_ = never;
 };

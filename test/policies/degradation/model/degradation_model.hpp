@@ -194,12 +194,15 @@ private:
       all = 0;
       from_ = well_since_ = now;
       patient_until_ = now + (on ? duration::zero() : c_.patience);
-      if (!on)
-        wait_ = back_ != time_point::min() && now < back_ + wait_
-                  ? std::min(2 * wait_, c_.recover_after_max)
-                  : c_.recover_after;
-      else
+      if (on) {
         back_ = now;
+        return;
+      }
+      if (back_ != time_point::min())
+        wait_ = now < back_ + wait_ ? std::min(2 * wait_, c_.recover_after_max)
+                                    : c_.recover_after;
+      back_ = time_point::min();
+      wait_ = std::max(wait_, c_.recover_after);
     };
     if (down >= 0) {
       if (now >= patient_until_)

@@ -57,6 +57,32 @@ TEST(degradation, evaluates_sooner_when_configured_to) {
   EXPECT_EQ(h.off(), strings{"extras"});
 }
 
+TEST(degradation, a_shorter_wait_counts_for_what_is_off) {
+  auto c = quick_degradation();
+  c.recover_after = 10min;
+  c.recover_after_max = 1h;
+  degradation_rig h{c};
+  h.steady(1s, false);
+  h.steady(60s, true);
+  ASSERT_EQ(h.off(), strings{"extras"});
+  c.recover_after = 30s;
+  h.policy.reconfigure(c, h.e);
+  h.steady(1s, true);
+  EXPECT_TRUE(h.off().empty());
+}
+
+TEST(degradation, less_patience_counts_at_once) {
+  auto c = quick_degradation();
+  c.patience = 1h;
+  degradation_rig h{c};
+  h.steady(60s, false);
+  ASSERT_EQ(h.off(), strings{"extras"});
+  c.patience = 10s;
+  h.policy.reconfigure(c, h.e);
+  h.steady(1s, false);
+  EXPECT_EQ(h.off().size(), 2u);
+}
+
 // -- what counts --------------------------------------------------------------
 
 TEST(degradation, counts_outcomes_as_callers_see_them) {

@@ -244,6 +244,23 @@ TEST(degradation, tries_less_often_while_it_relapses) {
   EXPECT_LT(h.off().size(), 3u);
 }
 
+// However many levels go off, it is one.
+TEST(degradation, a_relapse_of_several_levels_doubles_the_wait_once) {
+  degradation_rig h;
+  auto until = [&](std::size_t off, bool good) {
+    auto since = h.now();
+    for (; h.off().size() != off; h.advance(100ms))
+      good ? h.good(1) : h.bad(1);
+    return h.now() - since;
+  };
+  until(1, false);
+  until(0, true);
+  until(3, false);
+  auto took = until(2, true);
+  EXPECT_GE(took, 59s);
+  EXPECT_LE(took, 61s);
+}
+
 // -- the tree -----------------------------------------------------------------
 
 TEST(degradation, a_level_is_off_while_one_above_it_is) {

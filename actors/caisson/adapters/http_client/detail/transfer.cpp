@@ -1,4 +1,5 @@
 #include <caisson/adapters/detail/queued_worker.hpp>
+#include <caisson/adapters/http_client/detail/head_size.hpp>
 #include <caisson/adapters/http_client/detail/option_headers.hpp>
 #include <caisson/adapters/http_client/detail/transfer.hpp>
 
@@ -26,28 +27,6 @@ std::chrono::milliseconds whole_milliseconds(duration x) {
 bool may_have_body(std::string_view method) noexcept {
   return method != "GET" && method != "HEAD" && method != "OPTIONS"
          && method != "DELETE";
-}
-
-// Of a request and of the trailers of a response, in bytes.
-constexpr std::size_t largest_head = std::size_t{60} << 10;
-
-std::size_t head_size(const http_request& x) noexcept {
-  auto out = x.method.size() + x.target.size();
-  for (const auto& [name, value] : x.headers)
-    out += name.size() + value.size() + 4;
-  return out;
-}
-
-// Whether the library can send these by HTTP/2. It fails with more only once
-// the connection is there, as if the request had been sent.
-bool fits_in_http2(std::string_view method, std::string_view target,
-                   const http_headers& all) noexcept {
-  constexpr std::size_t most = std::size_t{63} << 10;
-  constexpr std::size_t around_each = 12;
-  auto size = method.size() + target.size();
-  for (const auto& [name, value] : all)
-    size += name.size() + value.size() + around_each;
-  return size <= most;
 }
 
 // Whether both have agreed on HTTP/2 in the handshake.

@@ -7,8 +7,8 @@
 
 namespace caisson::detail {
 
-/// Whether hiredis can write a command whose words have these lengths: it adds
-/// them up in an `int`, and writes beyond its memory if that does not hold them.
+/// Whether hiredis can write a command whose words have these lengths. It adds
+/// them up in an `int`, and writes beyond its memory if they are more.
 [[nodiscard]] inline bool
 fits_in_redis_command(std::span<const std::size_t> lengths) noexcept {
   // "$", a length, and the ends of two lines; the same for their number.

@@ -169,7 +169,7 @@ json control_operations::drain(const std::string& gate, duration patience) {
   return {{"name", gate}, {"drained", answer.has_value()}};
 }
 
-// So that whoever tries again is not told why it failed before.
+// So that whoever tries again does not get the same error.
 void control_operations::forget_drain(
   const control_handle& gate, const std::shared_ptr<late_answer>& answer) {
   std::lock_guard guard{mutex_};

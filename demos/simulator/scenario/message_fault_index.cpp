@@ -51,8 +51,7 @@ message_fault_index::between(const names& a, const names& b) const {
   const auto& fewer = count(of_none_, a) < count(of_none_, b) ? a : b;
   find(of_none_, fewer, found);
   std::ranges::sort(found);
-  auto repeated = std::ranges::unique(found);
-  found.erase(repeated.begin(), repeated.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
   std::vector<const entry*> out;
   for (auto i : found)
     out.push_back(&all_[i]);

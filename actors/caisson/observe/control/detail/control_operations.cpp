@@ -112,6 +112,7 @@ void control_operations::close() {
 json control_operations::list() {
   auto all = gates_.all();
   std::vector<caf::actor> gates;
+  gates.reserve(all.size());
   for (const auto& [name, gate] : all)
     gates.push_back(gate);
   auto answers = ask_all<status>(gates, patience_, get_status{});

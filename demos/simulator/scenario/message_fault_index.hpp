@@ -24,6 +24,8 @@ public:
   /// `arm` must outlive this.
   explicit message_fault_index(const arm_config& arm);
 
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+
   using names = std::vector<std::string_view>;
 
   /// All that can hit messages between `a` and `b`, each the names of a load or

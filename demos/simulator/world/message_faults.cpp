@@ -17,6 +17,9 @@ std::string_view zone_of(const route_ends& ends, std::uint32_t replica) {
 
 std::vector<const message_fault_index::entry*>
 faults_between(const message_fault_index& all, const route_ends& ends) {
+  // As in most arms, which may have many callers of many replicas.
+  if (all.empty())
+    return {};
   std::set<std::string_view> service{ends.service};
   for (std::uint32_t i = 0; i < ends.replicas; ++i)
     service.insert(zone_of(ends, i));

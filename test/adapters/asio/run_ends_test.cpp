@@ -234,6 +234,27 @@ TEST_F(asio_run_test, is_over_for_those_who_drain_by_whatever_happens) {
   }
 }
 
+// It waits for its turn, until an operator lets it go on and it is refused.
+TEST_F(asio_run_test, is_over_for_those_who_drain_if_an_operator_ends_it) {
+  guard g{stack{"g"}
+            .limiter({.rate = 1, .per = 1h, .burst = 1, .max_wait = 1h})
+            .breaker()};
+  EXPECT_TRUE(g.run([] { return 1; }).ok());
+  EXPECT_EQ(g.command({operator_command::force_open, "breaker"}), caf::none);
+  answer got;
+  async_run(g, executor(), endless(), call_options{.time_left = 1h}, into(got));
+  auto drained = std::async(std::launch::async, [&] { g.drain(); });
+  while (g.get_status().state != gate_state::draining)
+    std::this_thread::yield();
+  EXPECT_EQ(drained.wait_for(5ms), std::future_status::timeout);
+  EXPECT_EQ(g.reconfigure({"limiter", {{"per", "1ms"}}}), caf::none);
+  EXPECT_EQ(drained.wait_for(10s), ready);
+  g.stop();
+  context.run();
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->error(), errc::breaker_open);
+}
+
 TEST_F(asio_run_test, may_end_while_attempts_end) {
   constexpr int calls = 20;
   asio::thread_pool pool{2};

@@ -152,6 +152,7 @@ private:
   struct admitted_caller;
   struct caller_of_slot;
   class step;
+  class stay;
   class visit;
   struct refresh_link;
   using lock_type = std::unique_lock<std::mutex>;

@@ -13,6 +13,7 @@ status guard_host::get_status() {
   auto lock = enter();
   if (stopped_)
     return {};
+  stay here{*this};
   status out;
   {
     step running{*this};
@@ -36,6 +37,7 @@ caf::error guard_host::operate(F f) {
   auto lock = enter();
   if (stopped_)
     return end_error();
+  stay here{*this};
   caf::error out;
   {
     step running{*this};
@@ -51,9 +53,8 @@ void guard_host::refresh() {
   lock_type lock{mutex_, std::try_to_lock};
   if (!lock || stopped_)
     return;
-  { step running{*this}; }
-  if (awaits_end_)
-    left_.notify_all();
+  stay here{*this};
+  step running{*this};
 }
 
 // When this returns, no other thread is in the old listener any more.
@@ -71,7 +72,7 @@ void guard_host::listen_to_events(listener f) {
 
 void guard_host::drain() {
   auto lock = enter();
-  ++inside_;
+  stay here{*this};
   if (!stopped_) {
     step running{*this};
     engine_.on_drain({}, running.now());
@@ -86,7 +87,6 @@ void guard_host::drain() {
       step running{*this};
     hand_out_events(lock);
   }
-  leave();
 }
 
 void guard_host::stop() {
@@ -108,9 +108,6 @@ void guard_host::stop() {
 // does so for ever while others cause more.
 void guard_host::hand_out_events(lock_type& lock) {
   constexpr int most_at_once = 100;
-  // The last call may just have ended.
-  if (awaits_end_)
-    left_.notify_all();
   if (!released_.empty()) {
     auto old = std::exchange(released_, {});
     lock.unlock();

@@ -51,6 +51,20 @@ struct guard_host::caller_of_slot {
   caller* who;
 };
 
+/// A thread that is in here: it has the mutex, or comes back to it. When it
+/// leaves, those who drain learn that calls may have ended.
+class guard_host::stay {
+public:
+  explicit stay(guard_host& host) : host_(host) { ++host_.inside_; }
+  ~stay() { host_.leave(); }
+
+  stay(const stay&) = delete;
+  stay& operator=(const stay&) = delete;
+
+private:
+  guard_host& host_;
+};
+
 /// What happens while the engine runs: no function that it calls may come back.
 class guard_host::step {
 public:

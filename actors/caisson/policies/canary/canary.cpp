@@ -392,6 +392,9 @@ void canary::go_on_if_due(env& e) {
     return;
   if (auto why = stages_.worse_at_end(); !why.empty())
     return roll_back(why, e);
+  // More answers will tell.
+  if (stages_.undecided())
+    return;
   auto stage = stages_.number();
   if (stages_.has_more()) {
     count(counter::went_on);

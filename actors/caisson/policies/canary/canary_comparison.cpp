@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace caisson::detail {
@@ -15,6 +16,26 @@ constexpr double rounding = 1e-9;
 
 double in_milliseconds(duration d) {
   return to_seconds(d) * 1000;
+}
+
+double quotient(std::int64_t part, std::int64_t all) {
+  return static_cast<double>(part) / static_cast<double>(all);
+}
+
+// The most that the probability can be that `hits` or more of `trials` hit, if
+// each does so with the probability `p`: Chernoff's bound exp(-trials · D),
+// where D is the relative entropy of hits / trials to p (Hoeffding 1963, theorem
+// 1, and section 6 for draws without replacement: whose answers the failures
+// are).
+double chance_of(std::int64_t hits, std::int64_t trials, double p) {
+  auto x = quotient(hits, trials);
+  if (x <= p)
+    return 1;
+  auto term = [](double a, double b) {
+    return a > 0 ? a * std::log(a / b) : 0;
+  };
+  auto entropy = term(x, p) + term(1 - x, 1 - p);
+  return std::exp(-static_cast<double>(trials) * entropy);
 }
 
 } // namespace
@@ -110,6 +131,7 @@ void canary_comparison::list_gauges(const canary_rules& c,
 
 std::string canary_comparison::worse_in(const canary_rules& c, old_latency old,
                                         bool thoroughly) {
+  undecided_ = false;
   auto n = answers();
   if (n >= c.min_calls)
     if (auto why = fails_more(c); !why.empty())
@@ -124,23 +146,26 @@ std::string canary_comparison::worse_in(const canary_rules& c, old_latency old,
   return is_slower(c, old);
 }
 
-std::string canary_comparison::fails_more(const canary_rules& c) const {
-  auto rate_of = [](const side& a, const side& b) {
-    auto n = a.answers + b.answers;
-    return n == 0 ? 0.0
-                  : static_cast<double>(a.failures + b.failures)
-                      / static_cast<double>(n);
-  };
-  auto of_canary = rate_of(before_.canary, present_.canary);
+std::string canary_comparison::fails_more(const canary_rules& c) {
+  auto of_canary = counts_of(before_.canary, present_.canary);
   // A baseline of which nothing is known is taken for one that never fails.
   auto of_baseline = knows_baseline(c)
-                       ? rate_of(before_.baseline, present_.baseline)
-                     : kept_ ? kept_->failure_rate()
-                             : 0.0;
-  if (of_canary - of_baseline <= c.max_error_excess + rounding)
+                       ? counts_of(before_.baseline, present_.baseline)
+                       : kept_.value_or(summary{});
+  if (of_canary.failure_rate() - of_baseline.failure_rate()
+      <= c.max_error_excess + rounding)
     return {};
-  return fmt::format("failure rate {:.3f}, baseline {:.3f}", of_canary,
-                     of_baseline);
+  auto failures = of_canary.failures + of_baseline.failures;
+  auto share = quotient(of_canary.answers,
+                        of_canary.answers + of_baseline.answers);
+  if (of_baseline.answers > 0
+      && chance_of(of_canary.failures, failures, share)
+           > c.significance_level) {
+    undecided_ = true;
+    return {};
+  }
+  return fmt::format("failure rate {:.3f}, baseline {:.3f}",
+                     of_canary.failure_rate(), of_baseline.failure_rate());
 }
 
 std::pair<std::int64_t, std::int64_t>
@@ -160,7 +185,7 @@ std::string canary_comparison::is_too_slow(const canary_rules& c) const {
 }
 
 std::string canary_comparison::is_slower(const canary_rules& c,
-                                         old_latency old) const {
+                                         old_latency old) {
   if (old == old_latency::ignored && !knows_baseline(c))
     return {};
   auto of_canary = canary(c).slowest;
@@ -168,9 +193,19 @@ std::string canary_comparison::is_slower(const canary_rules& c,
   if (!of_canary || !other || !other->slowest)
     return {};
   auto of_baseline = *other->slowest;
-  if (*of_canary <= duration_times(of_baseline, c.max_latency_ratio)
-      || *of_canary <= duration_sum(of_baseline, c.min_latency_excess))
+  auto longest = std::max(duration_times(of_baseline, c.max_latency_ratio),
+                          duration_sum(of_baseline, c.min_latency_excess));
+  if (*of_canary <= longest)
     return {};
+  // Of a canary like the baseline, at most one in a hundred is longer.
+  auto all = before_.canary.latencies;
+  all.merge(present_.canary.latencies);
+  auto count = static_cast<std::int64_t>(all.count());
+  auto shorter = static_cast<std::int64_t>(all.cumulative({&longest, 1})[0]);
+  if (chance_of(count - shorter, count, 0.01) > c.significance_level) {
+    undecided_ = true;
+    return {};
+  }
   return fmt::format("99th percentile {:.1f}ms, baseline {:.1f}ms",
                      in_milliseconds(*of_canary), in_milliseconds(of_baseline));
 }

@@ -59,13 +59,18 @@ public:
                     const canary_rules& c, time_point now);
 
   /// How the canary is worse than the settings allow, for people; empty if it
-  /// is not, or if it has given fewer than `min_calls` answers. Its absolute
-  /// latency needs as many calls that are timed, and no answers.
+  /// is not, if that may be chance, or if it has given fewer than `min_calls`
+  /// answers. Its absolute latency needs as many calls that are timed, and no
+  /// answers.
   ///
   /// Percentiles are checked only if the number of the canary's answers has
   /// grown by 1 % since the last check, or if `thoroughly` is set.
   [[nodiscard]] std::string worse_in(const canary_rules& c, old_latency old,
                                      bool thoroughly);
+
+  /// Whether `worse_in` has last found the canary worse, but no more so than
+  /// may be chance.
+  [[nodiscard]] bool undecided() const noexcept { return undecided_; }
 
   /// The numbers of one of the two.
   struct summary {
@@ -119,12 +124,14 @@ private:
   [[nodiscard]] std::int64_t answers() const {
     return before_.canary.answers + present_.canary.answers;
   }
-  [[nodiscard]] std::string fails_more(const canary_rules& c) const;
+  [[nodiscard]] static summary counts_of(const side& a, const side& b) {
+    return {a.answers + b.answers, a.failures + b.failures};
+  }
+  [[nodiscard]] std::string fails_more(const canary_rules& c);
   /// How many calls are timed, and how many of them took too long.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> timed_and_slow() const;
   [[nodiscard]] std::string is_too_slow(const canary_rules& c) const;
-  [[nodiscard]] std::string is_slower(const canary_rules& c,
-                                      old_latency old) const;
+  [[nodiscard]] std::string is_slower(const canary_rules& c, old_latency old);
 
   span before_;
   span present_;
@@ -133,6 +140,7 @@ private:
   std::optional<summary> kept_;
   // The number of the canary's answers at which percentiles are checked again.
   std::int64_t next_comparison_ = 0;
+  bool undecided_ = false;
 };
 
 } // namespace caisson::detail

@@ -84,6 +84,7 @@ canary_rules rules_of(const canary_config& c, const canary_stage& stage) {
     .max_error_excess = own.max_error_excess.value_or(c.max_error_excess),
     .max_latency_ratio = own.max_latency_ratio.value_or(c.max_latency_ratio),
     .min_latency_excess = own.min_latency_excess.value_or(c.min_latency_excess),
+    .significance_level = own.significance_level.value_or(c.significance_level),
     .max_p99 = own.max_p99.value_or(c.max_p99),
     .max_failures_in_a_row = own.max_failures_in_a_row.value_or(
       c.max_failures_in_a_row),
@@ -95,13 +96,13 @@ canary_rules rules_of(const canary_config& c, const canary_stage& stage) {
 std::string to_text(const canary_rules& rules) {
   return fmt::format(
     "dwell = {}, min_calls = {}, max_error_excess = {}, "
-    "max_latency_ratio = {}, min_latency_excess = {}, max_p99 "
-    "= {}, max_failures_in_a_row = {}, max_difference_rate = "
-    "{}",
+    "max_latency_ratio = {}, min_latency_excess = {}, "
+    "significance_level = {}, max_p99 = {}, max_failures_in_a_row = {}, "
+    "max_difference_rate = {}",
     to_text(rules.dwell), rules.min_calls, to_text(rules.max_error_excess),
     to_text(rules.max_latency_ratio), to_text(rules.min_latency_excess),
-    to_text(rules.max_p99), rules.max_failures_in_a_row,
-    to_text(rules.max_difference_rate));
+    to_text(rules.significance_level), to_text(rules.max_p99),
+    rules.max_failures_in_a_row, to_text(rules.max_difference_rate));
 }
 
 // -- outcomes -----------------------------------------------------------------

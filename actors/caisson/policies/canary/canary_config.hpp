@@ -69,6 +69,12 @@ struct canary_config {
   /// too long: 0 to 1h, default 1ms.
   duration min_latency_excess = std::chrono::milliseconds(1);
 
+  /// How probable an excess of failures or latencies like the canary's may be
+  /// if both were alike, to count all the same: 0.000000001 to 1, default
+  /// 0.0001. It is compared after each answer, for as long as the canary runs,
+  /// so a larger level gives up good canaries by chance. 1: each excess counts.
+  double significance_level = 0.0001;
+
   /// How long the canary's 99th percentile may be, whatever the baseline's is:
   /// 1ms to unlimited, default unlimited: no limit. Calls that have been in
   /// progress for longer, and those that run into their deadline, are longer.
@@ -141,6 +147,8 @@ struct canary_rules {
   double max_latency_ratio = 1;
   /// See `canary_config::min_latency_excess`.
   duration min_latency_excess = duration::zero();
+  /// See `canary_config::significance_level`.
+  double significance_level = 1;
   /// See `canary_config::max_p99`.
   duration max_p99 = unlimited;
   /// See `canary_config::max_failures_in_a_row`.

@@ -52,6 +52,10 @@ void describe_limits(field_visitor& v, C& c) {
   v.on({"min_latency_excess", "a 99th percentile that exceeds the baseline's "
                               "by no more than this is not too long"},
        c.min_latency_excess, range<duration>{0s, 1h});
+  v.on({"significance_level", "how probable an excess like the canary's may be "
+                              "if both were alike, to count all the same; 1: "
+                              "each one counts"},
+       c.significance_level, range<double>{0.000000001, 1.0});
   v.on({"max_p99", "how long the canary's 99th percentile may be, whatever the "
                    "baseline's is; unlimited: no limit"},
        c.max_p99, range<duration>{1ms, unlimited});

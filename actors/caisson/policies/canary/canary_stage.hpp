@@ -26,6 +26,8 @@ struct canary_limits {
   std::optional<double> max_latency_ratio = {};
   /// See `canary_config::min_latency_excess`.
   std::optional<duration> min_latency_excess = {};
+  /// See `canary_config::significance_level`.
+  std::optional<double> significance_level = {};
   /// See `canary_config::max_p99`.
   std::optional<duration> max_p99 = {};
   /// See `canary_config::max_failures_in_a_row`.

@@ -127,6 +127,11 @@ public:
     return comparison_.worse_in(rules_, old_latency(), true);
   }
 
+  /// Whether it was worse, but no more so than may be chance.
+  [[nodiscard]] bool undecided() const noexcept {
+    return comparison_.undecided();
+  }
+
   /// Whether there is another stage.
   [[nodiscard]] bool has_more() const noexcept {
     return stage_ + 1 < config_.stages.size();

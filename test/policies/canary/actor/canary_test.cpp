@@ -48,7 +48,7 @@ TEST_P(canary_test, is_found_out_within_so_many_calls_if_it_fails_at_times) {
     return ++*n % 3 == 0 ? reply::error(caf::sec::runtime_error)
                          : reply::value(*n);
   });
-  auto g = host({.stages = {0.5}, .min_calls = 30});
+  auto g = host({.stages = {0.5}, .min_calls = 30, .significance_level = 1});
   for (int i = 0; i < 200; ++i)
     ask(g, i);
   EXPECT_EQ(state(g), "rolled_back");

@@ -26,6 +26,7 @@ texts canary_settings(random_settings& r) {
           {"max_error_excess", r.word({"0", "0.5", "1"})},
           {"max_latency_ratio", r.word({"1", "1.5", "1000"})},
           {"min_latency_excess", r.time({0ms, 5ms})},
+          {"significance_level", r.word({"0.0001", "0.1", "1"})},
           {"max_p99", r.time({1ms, 300ms, unlimited})},
           {"hand_over_after", r.time({0ms, 200ms, unlimited})},
           {"max_failures_in_a_row", r.word({"0", "1", "3"})},

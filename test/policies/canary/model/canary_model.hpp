@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -214,8 +215,14 @@ private:
 
   struct numbers {
     std::size_t answers = 0;
-    double rate = 0;
+    std::size_t bad = 0;
     std::optional<duration> slowest;
+
+    [[nodiscard]] double rate() const {
+      return answers == 0
+               ? 0
+               : static_cast<double>(bad) / static_cast<double>(answers);
+    }
   };
 
   [[nodiscard]] bool in_stage() const { return state == "stage"; }
@@ -314,9 +321,11 @@ private:
 
   // -- judgement --------------------------------------------------------------
 
+  enum class finding { good, undecided, worse };
+
   void weigh(bool answered, time_point now) {
     auto most = rules_.max_failures_in_a_row;
-    if ((most > 0 && in_a_row >= most) || is_worse(answered))
+    if ((most > 0 && in_a_row >= most) || compare(answered) == finding::worse)
       return go_back(now);
     go_on(now);
   }
@@ -324,8 +333,11 @@ private:
   void go_on(time_point now) {
     if (!in_stage() || !dwelt || answers < rules_.min_calls)
       return;
-    if (is_worse(true))
+    auto found = compare(true);
+    if (found == finding::worse)
       return go_back(now);
+    if (found == finding::undecided)
+      return;
     auto last = stage + 1 == c_.stages.size();
     ++count[last ? "promotions" : "went_on"];
     enter(last ? "promoted" : "stage", last ? stage : stage + 1, now);
@@ -344,12 +356,10 @@ private:
     for (auto i = from; i < records_.size(); ++i)
       if (records_[i].of_canary == canary) {
         ++out.answers;
-        out.rate += records_[i].bad;
+        out.bad += records_[i].bad;
         if (records_[i].took)
           times.record(*records_[i].took);
       }
-    if (out.answers > 0)
-      out.rate /= static_cast<double>(out.answers);
     if (enough(times.count()))
       out.slowest = times.quantile(0.99);
     return out;
@@ -376,28 +386,64 @@ private:
   }
 
   // `compares`: latencies with the baseline's, too.
-  [[nodiscard]] bool is_worse(bool compares) const {
+  [[nodiscard]] finding compare(bool compares) const {
     auto slow = std::count(slow_.begin(), slow_.end(), true);
     auto timed = static_cast<std::int64_t>(slow_.size());
-    if (rules_.max_p99 != unlimited && timed >= rules_.min_calls
-        && slow * 100 > timed)
-      return true;
+    auto too_slow = rules_.max_p99 != unlimited && timed >= rules_.min_calls
+                    && slow * 100 > timed;
     auto canary_numbers = of(true);
     if (!enough(canary_numbers.answers))
-      return false;
+      return too_slow ? finding::worse : finding::good;
     auto live = of(false);
     auto known = enough(live.answers);
     auto baseline_numbers = known ? live : kept_.value_or(numbers{});
-    if (canary_numbers.rate - baseline_numbers.rate
-        > rules_.max_error_excess + 1e-9)
-      return true;
-    if (!compares || (state == "promoted" && !known))
-      return false;
-    return canary_numbers.slowest && baseline_numbers.slowest
-           && *canary_numbers.slowest > duration_times(
-                *baseline_numbers.slowest, rules_.max_latency_ratio)
-           && *canary_numbers.slowest
-                > *baseline_numbers.slowest + rules_.min_latency_excess;
+    auto failures = compare_failures(canary_numbers, baseline_numbers);
+    auto times = compares && (state != "promoted" || known)
+                   ? compare_times(canary_numbers, baseline_numbers)
+                   : finding::good;
+    return too_slow ? finding::worse : std::max(failures, times);
+  }
+
+  [[nodiscard]] finding compare_failures(const numbers& a,
+                                         const numbers& b) const {
+    if (a.rate() - b.rate() <= rules_.max_error_excess + 1e-9)
+      return finding::good;
+    if (b.answers == 0)
+      return finding::worse;
+    auto part = static_cast<double>(a.answers);
+    return weighed(a.bad, a.bad + b.bad,
+                   part / (part + static_cast<double>(b.answers)));
+  }
+
+  [[nodiscard]] finding compare_times(const numbers& a,
+                                      const numbers& b) const {
+    if (!a.slowest || !b.slowest)
+      return finding::good;
+    auto longest = std::max(
+      duration_times(*b.slowest, rules_.max_latency_ratio),
+      *b.slowest + rules_.min_latency_excess);
+    if (*a.slowest <= longest)
+      return finding::good;
+    // Those of the bucket of a histogram are longer together.
+    std::size_t all = 0, longer = 0;
+    for (const auto& x : records_)
+      if (x.of_canary && x.took) {
+        ++all;
+        longer += histogram::bucket_end(*x.took) > longest;
+      }
+    return weighed(longer, all, 0.01);
+  }
+
+  // Chernoff's bound as a product of probabilities.
+  [[nodiscard]] finding weighed(std::size_t hits, std::size_t trials,
+                                double p) const {
+    auto n = static_cast<double>(trials);
+    auto x = static_cast<double>(hits) / n;
+    auto bound = std::pow(p / x, n * x)
+                 * (hits == trials ? 1
+                                   : std::pow((1 - p) / (1 - x), n - n * x));
+    return x <= p || bound > rules_.significance_level ? finding::undecided
+                                                       : finding::worse;
   }
 
   [[nodiscard]] bool enough(std::size_t n) const {

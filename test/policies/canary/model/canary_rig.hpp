@@ -23,6 +23,7 @@ inline canary_config quick_canary() {
   c.dwell = 10s;
   c.min_calls = 10;
   c.max_failures_in_a_row = 0;
+  c.significance_level = 1;
   c.sticky = true;
   return c;
 }

@@ -32,6 +32,7 @@ inline canary_config canary_settings(int which) {
   c.retry_after = 20s;
   c.hand_over_after = 4s;
   if (which == 1) {
+    c.significance_level = 0.2;
     c.stages = {0.3, {1.0, {.min_calls = 5, .max_failures_in_a_row = 1}}};
     c.max_p99 = 2s;
     c.hand_over_after = unlimited;
@@ -41,9 +42,10 @@ inline canary_config canary_settings(int which) {
     c.max_failures_in_a_row = 0;
     c.on_failure = on_canary_failure::pass;
     c.hand_over_after = 0s;
-    c.stages = {{0.2, {.max_error_excess = 0.6}},
-                {0.6, {.dwell = 1s, .min_calls = 2}},
-                {1.0, {.max_p99 = 500ms}}};
+    c.stages = {
+      {0.2, {.max_error_excess = 0.6}},
+      {0.6, {.dwell = 1s, .min_calls = 2, .significance_level = 0.05}},
+      {1.0, {.max_p99 = 500ms}}};
   }
   if (which == 3)
     c.enabled = false;

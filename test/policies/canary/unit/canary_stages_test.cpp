@@ -61,6 +61,7 @@ TEST(canary_stages, are_read_from_their_own_text) {
                 .max_error_excess = 0.5,
                 .max_latency_ratio = 2,
                 .min_latency_excess = 3ms,
+                .significance_level = 0.25,
                 .max_p99 = 1500us,
                 .max_failures_in_a_row = 0,
                 .max_difference_rate = 0.125}},
@@ -171,11 +172,10 @@ TEST(canary_stages, report_which_limits_are_in_force) {
   auto c = own_limits();
   canary_rig h{c};
   auto limits = [&] { return h.policy.notes().at("limits"); };
-  EXPECT_EQ(limits(),
-            "dwell = 1s, min_calls = 2, max_error_excess = 1, "
-            "max_latency_ratio = 1.5, min_latency_excess = 1ms, max_p99 = "
-            "unlimited, max_failures_in_a_row = 0, max_difference_rate = "
-            "0.001");
+  EXPECT_EQ(limits(), "dwell = 1s, min_calls = 2, max_error_excess = 1, "
+                      "max_latency_ratio = 1.5, min_latency_excess = 1ms, "
+                      "significance_level = 1, max_p99 = unlimited, "
+                      "max_failures_in_a_row = 0, max_difference_rate = 0.001");
   h.canary_answers(2);
   h.advance(1s);
   EXPECT_THAT(limits(), HasSubstr("dwell = 10s, min_calls = 10, "));

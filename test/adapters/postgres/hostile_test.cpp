@@ -277,8 +277,8 @@ TEST_F(hostile_postgres_test, is_not_waited_for_if_the_password_takes_long) {
 TEST(postgres_opener, without_a_descriptor_there_is_no_connection) {
   detail::postgres_opener opener{"host=127.0.0.1 port=1", 1};
   interruption signal;
-  // UBSan opens a pipe for the first object of each type with virtual functions:
-  // all types that are used without descriptors are used before.
+  // UBSan opens a pipe for the first object of each type with virtual
+  // functions: all that are used without descriptors are used before.
   EXPECT_FALSE(opener.open(signal, std::chrono::steady_clock::now() + 5s)
                  .problem.empty());
   try {

@@ -382,18 +382,18 @@ void canary::use_rules() {
 }
 
 void canary::weigh(env& e) {
-  if (auto why = stages_.worse(); !why.empty())
+  if (auto why = stages_.worse(e.now); !why.empty())
     return roll_back(why, e);
   go_on_if_due(e);
 }
 
 void canary::go_on_if_due(env& e) {
-  if (!stages_.is_over())
+  if (!stages_.is_over(e.now))
     return;
-  if (auto why = stages_.worse_at_end(); !why.empty())
+  if (auto why = stages_.worse_at_end(e.now); !why.empty())
     return roll_back(why, e);
   // More answers will tell.
-  if (stages_.undecided())
+  if (stages_.undecided(e.now))
     return;
   auto stage = stages_.number();
   if (stages_.has_more()) {

@@ -22,20 +22,19 @@ double quotient(std::int64_t part, std::int64_t all) {
   return static_cast<double>(part) / static_cast<double>(all);
 }
 
-// The most that the probability can be that `hits` or more of `trials` hit, if
-// each does so with the probability `p`: Chernoff's bound exp(-trials · D),
-// where D is the relative entropy of hits / trials to p (Hoeffding 1963, theorem
-// 1, and section 6 for draws without replacement: whose answers the failures
-// are).
-double chance_of(std::int64_t hits, std::int64_t trials, double p) {
-  auto x = quotient(hits, trials);
+// The most that the probability can be that a share of `x` or more of `trials`
+// hit, if each does so with the probability `p`: Chernoff's bound
+// exp(-trials · D), where D is the relative entropy of x to p (Hoeffding 1963,
+// theorem 1, and section 6 for draws without replacement: whose answers the
+// failures are).
+double chance_of(double x, std::int64_t trials, double p) {
   if (x <= p)
     return 1;
   auto term = [](double a, double b) {
     return a > 0 ? a * std::log(a / b) : 0;
   };
   auto entropy = term(x, p) + term(1 - x, 1 - p);
-  return std::exp(-static_cast<double>(trials) * entropy);
+  return std::min(1.0, std::exp(-static_cast<double>(trials) * entropy));
 }
 
 } // namespace
@@ -48,6 +47,7 @@ void canary_comparison::restart(const canary_rules& c, time_point now) {
   present_ = {};
   present_since_ = now;
   next_comparison_ = 0;
+  undecided_at_.reset();
 }
 
 void canary_comparison::add_canary(bool failed, std::optional<duration> took,
@@ -76,9 +76,8 @@ void canary_comparison::roll(const canary_rules& c, time_point now) {
 
 canary_comparison::summary
 canary_comparison::sum_of(const side& a, const side& b, const canary_rules& c) {
-  summary out{a.answers + b.answers, a.failures + b.failures};
-  if (a.latencies.count() + b.latencies.count()
-      < static_cast<std::uint64_t>(c.min_calls))
+  auto out = counts_of(a, b);
+  if (out.latencies < c.min_calls)
     return out;
   auto all = a.latencies;
   all.merge(b.latencies);
@@ -130,11 +129,10 @@ void canary_comparison::list_gauges(const canary_rules& c,
 // -- what follows from it -----------------------------------------------------
 
 std::string canary_comparison::worse_in(const canary_rules& c, old_latency old,
-                                        bool thoroughly) {
-  undecided_ = false;
+                                        bool thoroughly, time_point now) {
   auto n = answers();
   if (n >= c.min_calls)
-    if (auto why = fails_more(c); !why.empty())
+    if (auto why = fails_more(c, now); !why.empty())
       return why;
   if (auto why = is_too_slow(c); !why.empty())
     return why;
@@ -143,10 +141,11 @@ std::string canary_comparison::worse_in(const canary_rules& c, old_latency old,
   if (!thoroughly && n < next_comparison_)
     return {};
   next_comparison_ = n + std::max<std::int64_t>(n / 100, 1);
-  return is_slower(c, old);
+  return is_slower(c, old, now);
 }
 
-std::string canary_comparison::fails_more(const canary_rules& c) {
+std::string canary_comparison::fails_more(const canary_rules& c,
+                                          time_point now) {
   auto of_canary = counts_of(before_.canary, present_.canary);
   // A baseline of which nothing is known is taken for one that never fails.
   auto of_baseline = knows_baseline(c)
@@ -159,9 +158,9 @@ std::string canary_comparison::fails_more(const canary_rules& c) {
   auto share = quotient(of_canary.answers,
                         of_canary.answers + of_baseline.answers);
   if (of_baseline.answers > 0
-      && chance_of(of_canary.failures, failures, share)
+      && chance_of(quotient(of_canary.failures, failures), failures, share)
            > c.significance_level) {
-    undecided_ = true;
+    undecided_at_ = now;
     return {};
   }
   return fmt::format("failure rate {:.3f}, baseline {:.3f}",
@@ -184,8 +183,8 @@ std::string canary_comparison::is_too_slow(const canary_rules& c) const {
                      to_text(c.max_p99), slow, timed);
 }
 
-std::string canary_comparison::is_slower(const canary_rules& c,
-                                         old_latency old) {
+std::string canary_comparison::is_slower(const canary_rules& c, old_latency old,
+                                         time_point now) {
   if (old == old_latency::ignored && !knows_baseline(c))
     return {};
   auto of_canary = canary(c).slowest;
@@ -197,13 +196,17 @@ std::string canary_comparison::is_slower(const canary_rules& c,
                           duration_sum(of_baseline, c.min_latency_excess));
   if (*of_canary <= longest)
     return {};
-  // Of a canary like the baseline, at most one in a hundred is longer.
+  // Of a canary like the baseline, at most one in a hundred is longer, as far
+  // as the baseline's answers tell.
   auto all = before_.canary.latencies;
   all.merge(present_.canary.latencies);
   auto count = static_cast<std::int64_t>(all.count());
-  auto shorter = static_cast<std::int64_t>(all.cumulative({&longest, 1})[0]);
-  if (chance_of(count - shorter, count, 0.01) > c.significance_level) {
-    undecided_ = true;
+  auto bound = histogram::bucket_end(longest);
+  auto shorter = static_cast<std::int64_t>(all.cumulative({&bound, 1})[0]);
+  if (chance_of(quotient(count - shorter, count),
+                std::min(count, other->latencies), 0.01)
+      > c.significance_level) {
+    undecided_at_ = now;
     return {};
   }
   return fmt::format("99th percentile {:.1f}ms, baseline {:.1f}ms",

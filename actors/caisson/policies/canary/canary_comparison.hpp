@@ -66,17 +66,21 @@ public:
   /// Percentiles are checked only if the number of the canary's answers has
   /// grown by 1 % since the last check, or if `thoroughly` is set.
   [[nodiscard]] std::string worse_in(const canary_rules& c, old_latency old,
-                                     bool thoroughly);
+                                     bool thoroughly, time_point now);
 
-  /// Whether `worse_in` has last found the canary worse, but no more so than
-  /// may be chance.
-  [[nodiscard]] bool undecided() const noexcept { return undecided_; }
+  /// Whether `worse_in` has found the canary worse, but no more so than may be
+  /// chance, in the last `window` before `now`.
+  [[nodiscard]] bool undecided(const canary_rules& c, time_point now) const {
+    return undecided_at_ && now < time_after(*undecided_at_, c.window);
+  }
 
   /// The numbers of one of the two.
   struct summary {
     std::int64_t answers = 0;
     std::int64_t failures = 0;
-    /// The 99th percentile, if at least `min_calls` latencies are known.
+    /// How many latencies are known, and if they are at least `min_calls`,
+    /// their 99th percentile.
+    std::int64_t latencies = 0;
     std::optional<duration> slowest = {};
 
     [[nodiscard]] double failure_rate() const {
@@ -125,13 +129,16 @@ private:
     return before_.canary.answers + present_.canary.answers;
   }
   [[nodiscard]] static summary counts_of(const side& a, const side& b) {
-    return {a.answers + b.answers, a.failures + b.failures};
+    return {
+      a.answers + b.answers, a.failures + b.failures,
+      static_cast<std::int64_t>(a.latencies.count() + b.latencies.count())};
   }
-  [[nodiscard]] std::string fails_more(const canary_rules& c);
+  [[nodiscard]] std::string fails_more(const canary_rules& c, time_point now);
   /// How many calls are timed, and how many of them took too long.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> timed_and_slow() const;
   [[nodiscard]] std::string is_too_slow(const canary_rules& c) const;
-  [[nodiscard]] std::string is_slower(const canary_rules& c, old_latency old);
+  [[nodiscard]] std::string is_slower(const canary_rules& c, old_latency old,
+                                      time_point now);
 
   span before_;
   span present_;
@@ -140,7 +147,7 @@ private:
   std::optional<summary> kept_;
   // The number of the canary's answers at which percentiles are checked again.
   std::int64_t next_comparison_ = 0;
-  bool undecided_ = false;
+  std::optional<time_point> undecided_at_;
 };
 
 } // namespace caisson::detail

@@ -125,11 +125,11 @@ std::string canary_stages::add_mirrored(bool differs) {
   return {};
 }
 
-std::string canary_stages::worse() {
+std::string canary_stages::worse(time_point now) {
   if (rules_.max_failures_in_a_row != 0
       && failures_in_a_row_ >= rules_.max_failures_in_a_row)
     return fmt::format("{} failures in a row", failures_in_a_row_);
-  return comparison_.worse_in(rules_, old_latency(), false);
+  return comparison_.worse_in(rules_, old_latency(), false, now);
 }
 
 // -- gauges -------------------------------------------------------------------

@@ -115,21 +115,24 @@ public:
   // -- what follows -----------------------------------------------------------
 
   /// Why the canary is to be rolled back; empty if it is not.
-  [[nodiscard]] std::string worse();
+  [[nodiscard]] std::string worse(time_point now);
 
-  /// Whether the stage has had enough time and answers.
-  [[nodiscard]] bool is_over() const noexcept {
-    return phase_ == phase::stage && dwelt_ && answers_ >= rules_.min_calls;
+  /// Whether the stage has had enough time and answers, and the canary has not
+  /// looked worse by chance in the last `window`.
+  [[nodiscard]] bool is_over(time_point now) const {
+    return phase_ == phase::stage && dwelt_ && answers_ >= rules_.min_calls
+           && !undecided(now);
   }
 
   /// The same as `worse` of a stage that is over.
-  [[nodiscard]] std::string worse_at_end() {
-    return comparison_.worse_in(rules_, old_latency(), true);
+  [[nodiscard]] std::string worse_at_end(time_point now) {
+    return comparison_.worse_in(rules_, old_latency(), true, now);
   }
 
-  /// Whether it was worse, but no more so than may be chance.
-  [[nodiscard]] bool undecided() const noexcept {
-    return comparison_.undecided();
+  /// Whether the canary has looked worse in the last `window`, but no more so
+  /// than may be chance.
+  [[nodiscard]] bool undecided(time_point now) const {
+    return comparison_.undecided(rules_, now);
   }
 
   /// Whether there is another stage.

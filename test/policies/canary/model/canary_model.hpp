@@ -216,6 +216,7 @@ private:
   struct numbers {
     std::size_t answers = 0;
     std::size_t bad = 0;
+    std::size_t latencies = 0;
     std::optional<duration> slowest;
 
     [[nodiscard]] double rate() const {
@@ -241,6 +242,7 @@ private:
     dwelt = false;
     answers = in_a_row = 0;
     records_.clear();
+    looked_worse_.reset();
     slow_.clear();
     last_span_ = last_slow_ = 0;
     use_rules();
@@ -325,15 +327,16 @@ private:
 
   void weigh(bool answered, time_point now) {
     auto most = rules_.max_failures_in_a_row;
-    if ((most > 0 && in_a_row >= most) || compare(answered) == finding::worse)
+    if ((most > 0 && in_a_row >= most) || look(answered, now) == finding::worse)
       return go_back(now);
     go_on(now);
   }
 
   void go_on(time_point now) {
-    if (!in_stage() || !dwelt || answers < rules_.min_calls)
+    if (!in_stage() || !dwelt || answers < rules_.min_calls
+        || (looked_worse_ && now < *looked_worse_ + c_.window))
       return;
-    auto found = compare(true);
+    auto found = look(true, now);
     if (found == finding::worse)
       return go_back(now);
     if (found == finding::undecided)
@@ -360,6 +363,7 @@ private:
         if (records_[i].took)
           times.record(*records_[i].took);
       }
+    out.latencies = times.count();
     if (enough(times.count()))
       out.slowest = times.quantile(0.99);
     return out;
@@ -383,6 +387,13 @@ private:
                 slow_.begin() + static_cast<std::ptrdiff_t>(last_slow_));
     last_slow_ = slow_.size();
     span_since = now;
+  }
+
+  finding look(bool compares, time_point now) {
+    auto found = compare(compares);
+    if (found == finding::undecided)
+      looked_worse_ = now;
+    return found;
   }
 
   // `compares`: latencies with the baseline's, too.
@@ -411,7 +422,8 @@ private:
     if (b.answers == 0)
       return finding::worse;
     auto part = static_cast<double>(a.answers);
-    return weighed(a.bad, a.bad + b.bad,
+    auto bad = a.bad + b.bad;
+    return weighed(static_cast<double>(a.bad) / static_cast<double>(bad), bad,
                    part / (part + static_cast<double>(b.answers)));
   }
 
@@ -424,24 +436,23 @@ private:
       *b.slowest + rules_.min_latency_excess);
     if (*a.slowest <= longest)
       return finding::good;
-    // Those of the bucket of a histogram are longer together.
-    std::size_t all = 0, longer = 0;
-    for (const auto& x : records_)
-      if (x.of_canary && x.took) {
-        ++all;
-        longer += histogram::bucket_end(*x.took) > longest;
-      }
-    return weighed(longer, all, 0.01);
+    // Those of the bucket of a histogram are longer together, or not.
+    auto longer = std::count_if(records_.begin(), records_.end(),
+                                [&](const record& x) {
+                                  return x.of_canary && x.took
+                                         && histogram::bucket_end(*x.took)
+                                              > histogram::bucket_end(longest);
+                                });
+    return weighed(static_cast<double>(longer)
+                     / static_cast<double>(a.latencies),
+                   std::min(a.latencies, b.latencies), 0.01);
   }
 
   // Chernoff's bound as a product of probabilities.
-  [[nodiscard]] finding weighed(std::size_t hits, std::size_t trials,
-                                double p) const {
+  [[nodiscard]] finding weighed(double x, std::size_t trials, double p) const {
     auto n = static_cast<double>(trials);
-    auto x = static_cast<double>(hits) / n;
     auto bound = std::pow(p / x, n * x)
-                 * (hits == trials ? 1
-                                   : std::pow((1 - p) / (1 - x), n - n * x));
+                 * (x >= 1 ? 1 : std::pow((1 - p) / (1 - x), n - n * x));
     return x <= p || bound > rules_.significance_level ? finding::undecided
                                                        : finding::worse;
   }
@@ -464,6 +475,8 @@ private:
   std::vector<record> records_;
   std::size_t last_span_ = 0;
   std::optional<numbers> kept_;
+  // When it was worse last, but perhaps by chance.
+  std::optional<time_point> looked_worse_;
 };
 
 } // namespace caisson::test

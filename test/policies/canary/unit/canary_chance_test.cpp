@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <random>
+#include <string>
 
 namespace caisson::test {
 namespace {
@@ -70,30 +71,37 @@ TEST(canary_chance, is_what_the_level_of_the_stage_says) {
   }
 }
 
-// Whether a canary is rolled back in the time of 2000 calls of which it gets a
-// tenth.
-bool is_rolled_back(double level, double baseline_rate, double canary_rate,
-                    unsigned seed) {
-  auto c = careful(level);
+// What becomes of a canary in the time of 2000 calls of which it gets a tenth.
+std::string state_after(canary_config c, double baseline_rate,
+                        double canary_rate, unsigned seed) {
   c.stages = {0.1};
-  c.dwell = unlimited;
   c.min_calls = 20;
   canary_rig h{c};
   std::mt19937 random{seed};
   auto bad = [&](int n, double rate) {
     return std::binomial_distribution<int>{n, rate}(random);
   };
-  for (int second = 0; second < 200 && h.state() != "rolled_back"; ++second) {
+  auto goes_on = [&] {
+    return h.state() == "waiting" || h.state() == "stage_1";
+  };
+  for (int second = 0; second < 200 && goes_on(); ++second) {
     auto of_baseline = bad(9, baseline_rate);
     auto of_canary = bad(1, canary_rate);
     h.baseline_answers(9 - of_baseline);
     h.baseline_answers(of_baseline, failed());
     h.canary_answers(of_canary, failed());
-    if (h.state() != "rolled_back")
+    if (goes_on())
       h.canary_answers(1 - of_canary);
     h.advance(1s);
   }
-  return h.state() == "rolled_back";
+  return h.state();
+}
+
+bool is_rolled_back(double level, double baseline_rate, double canary_rate,
+                    unsigned seed) {
+  auto c = careful(level);
+  c.dwell = unlimited;
+  return state_after(c, baseline_rate, canary_rate, seed) == "rolled_back";
 }
 
 TEST(canary_chance, ends_no_canary_that_is_like_the_baseline) {
@@ -133,6 +141,28 @@ TEST(canary_chance, is_what_a_few_slow_answers_may_be) {
   EXPECT_EQ(slower.state(), "rolled_back");
 }
 
+// 14.8 ms are allowed, and in the bucket of the histogram that has the limit.
+TEST(canary_chance, is_not_less_for_answers_as_long_as_the_limit) {
+  canary_rig h{careful()};
+  h.baseline_answers(100, outcome::success(), 10ms);
+  h.canary_answers(92, outcome::success(), 10ms);
+  h.canary_answers(6, outcome::success(), 14'800us);
+  h.canary_answers(2, outcome::success(), 1s);
+  EXPECT_EQ(h.state(), "stage_1");
+}
+
+// 20 of 1000 are chance with 0.02, but with 0.92 if 20 answers of the baseline
+// say what its percentile is.
+TEST(canary_chance, is_more_if_the_baseline_is_hardly_known) {
+  for (auto baseline : {20, 1000}) {
+    canary_rig h{careful(0.25)};
+    h.baseline_answers(baseline, outcome::success(), 10ms);
+    h.canary_answers(980, outcome::success(), 10ms);
+    h.canary_answers(20, outcome::success(), 1s);
+    EXPECT_EQ(h.state(), baseline == 20 ? "stage_1" : "rolled_back");
+  }
+}
+
 // -- the end of a stage -------------------------------------------------------
 
 TEST(canary_chance, keeps_a_stage_until_more_is_known) {
@@ -146,6 +176,13 @@ TEST(canary_chance, keeps_a_stage_until_more_is_known) {
   h.canary_answers(1, failed());
   h.canary_answers(88);
   EXPECT_EQ(h.state(), "stage_1");
+  // Less are not, but it has looked worse a moment ago.
+  h.canary_answers(1);
+  EXPECT_EQ(h.state(), "stage_1");
+  h.advance(1min - 1ns);
+  h.canary_answers(1);
+  EXPECT_EQ(h.state(), "stage_1");
+  h.advance(1ns);
   h.canary_answers(1);
   EXPECT_EQ(h.state(), "stage_2");
 }
@@ -157,8 +194,16 @@ TEST(canary_chance, keeps_a_stage_of_a_canary_that_may_be_slow) {
   h.canary_answers(98, outcome::success(), 10ms);
   h.advance(10s);
   EXPECT_EQ(h.state(), "stage_1");
+  h.advance(1min);
   h.canary_answers(1, outcome::success(), 10ms);
   EXPECT_EQ(h.state(), "stage_2");
+}
+
+// It fails seven times as often, and does not get on by the answers at which it
+// happens to look well.
+TEST(canary_chance, promotes_no_canary_that_looks_worse_now_and_then) {
+  for (unsigned seed = 1; seed <= 10; ++seed)
+    EXPECT_NE(state_after(careful(), 0.02, 0.15, seed), "promoted") << seed;
 }
 
 } // namespace

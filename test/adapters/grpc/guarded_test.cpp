@@ -50,6 +50,20 @@ TEST_F(grpc_guarded_test, a_call_has_the_deadline_and_the_trace_of_its_guard) {
   EXPECT_EQ(service.seen("idempotency-key"), "k");
 }
 
+// Servers take 8192 bytes of metadata.
+TEST_F(grpc_guarded_test, a_call_has_the_baggage_that_fits) {
+  guard by{stack{"prices"}};
+  for (auto size : {100u, 6'000u, 7'400u, 8'000u, 8'192u}) {
+    call_options options{.idempotency_key = "k"};
+    options.propagated.set_tracestate("a=1");
+    options.propagated.set_baggage("b=" + std::string(size - 2, 'x'));
+    ASSERT_EQ(options.propagated.baggage().size(), size);
+    auto status = get(by, options);
+    EXPECT_TRUE(status.ok()) << size << ": " << status.error_message();
+    EXPECT_EQ(service.seen("baggage").size(), size < 7'000 ? size : 0) << size;
+  }
+}
+
 TEST_F(grpc_guarded_test, a_call_that_hangs_ends_at_the_deadline) {
   guard by{stack{"prices"}.deadline({.timeout = 100ms})};
   service.get = slow(20'000);

@@ -13,8 +13,9 @@
 namespace caisson {
 
 /// Gives the context of an attempt what the guard knows: the deadline, the
-/// trace as `traceparent` and `tracestate`, the baggage, and the idempotency
-/// key as `idempotency-key`.
+/// trace as `traceparent` and `tracestate`, the idempotency key as
+/// `idempotency-key`, and the baggage unless all that is more than the 8192
+/// bytes that servers take: metadata that the application adds comes on top.
 void prepare(::grpc::ClientContext& to, const attempt& from);
 
 /// Makes a call of a stub in a guard, as often as the layers say, each time

@@ -17,10 +17,15 @@ void set_deadline(::grpc::ClientContext& to, time_point until) {
                  gpr_time_from_nanos(left.count(), GPR_TIMESPAN)));
 }
 
+namespace {
+
+// RFC 9113 section 6.5.2.
+constexpr std::size_t around_each = 32;
+
+} // namespace
+
 std::size_t size_of_metadata(const grpc_request& x,
                              const call_options& options) {
-  // RFC 9113 section 6.5.2.
-  constexpr std::size_t around_each = 32;
   // `user-agent`, `grpc-timeout`, `:authority` and the like.
   constexpr std::size_t of_grpc = 700;
   auto size = of_grpc + x.method.size();
@@ -31,19 +36,23 @@ std::size_t size_of_metadata(const grpc_request& x,
         &options.idempotency_key, &options.key})
     if (!text->empty())
       size += text->size() + 2 * around_each;
+  if (options.priority != 0)
+    size += 2 * around_each;
   return size;
 }
 
 void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
                   const call_options& options, const option_names& names,
-                  std::size_t most_baggage) {
+                  std::size_t room) {
   constexpr std::string_view trace = "traceparent";
   constexpr std::string_view idempotency_key = "idempotency-key";
   constexpr std::string_view state = "tracestate";
   constexpr std::string_view baggage = "baggage";
   const auto& fields = options.propagated;
   const auto has_baggage = !fields.baggage().empty()
-                           && fields.baggage().size() <= most_baggage;
+                           && fields.baggage().size() + baggage.size()
+                                  + around_each
+                                <= room;
   auto has_trace = !options.traceparent.empty();
   for (const auto& [name, value] : own) {
     // That of a request that is passed on names the span before the gate's.

@@ -26,11 +26,11 @@ struct option_names {
                                            const call_options& options);
 
 /// Adds the metadata of a request, and of the options the trace, the
-/// idempotency key, by choice priority and key, and baggage of up to
-/// `most_baggage` bytes. The options say these, but for an idempotency key that
-/// the request has itself.
+/// idempotency key, by choice priority and key, and baggage if it takes at most
+/// `room` bytes, counted like the others. The options say these, but for an
+/// idempotency key that the request has itself.
 void add_metadata(::grpc::ClientContext& to, const grpc_metadata& own,
                   const call_options& options, const option_names& names,
-                  std::size_t most_baggage);
+                  std::size_t room);
 
 } // namespace caisson::detail

@@ -36,8 +36,7 @@ copy_of(const std::multimap<::grpc::string_ref, ::grpc::string_ref>& x) {
 
 grpc_unary_call::grpc_unary_call(const grpc_client_config& c,
                                  const grpc_request& x,
-                                 const call_options& options,
-                                 std::size_t most_baggage)
+                                 const call_options& options, std::size_t room)
   : config_(c), tags_{{this, step::start},
                       {this, step::write},
                       {this, step::read},
@@ -46,7 +45,7 @@ grpc_unary_call::grpc_unary_call(const grpc_client_config& c,
                                     grpc_after_deadline));
   context_.set_wait_for_ready(c.wait_for_ready);
   add_metadata(context_, x.metadata, options,
-               {c.priority_metadata, c.key_metadata}, most_baggage);
+               {c.priority_metadata, c.key_metadata}, room);
 }
 
 // -- steps --------------------------------------------------------------------

@@ -29,10 +29,10 @@ public:
     step what;
   };
 
-  /// Prepares the call of a request without problems, with baggage of up to
-  /// `most_baggage` bytes.
+  /// Prepares the call of a request without problems, with baggage if it fits
+  /// in `room` bytes.
   grpc_unary_call(const grpc_client_config& c, const grpc_request& x,
-                  const call_options& options, std::size_t most_baggage);
+                  const call_options& options, std::size_t room);
 
   grpc_unary_call(const grpc_unary_call&) = delete;
   grpc_unary_call& operator=(const grpc_unary_call&) = delete;

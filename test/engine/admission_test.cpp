@@ -162,6 +162,46 @@ TEST(admission, is_not_repeated_by_a_retrier) {
   EXPECT_TRUE(g.admit());
 }
 
+// Neither is it if the deadline is in an inner layer, and nobody reports.
+TEST(admission, is_not_repeated_after_a_deadline_below_a_retrier) {
+  jumping_clock clock;
+  guard g{stack{"s"}
+            .retrier({.max_attempts = 3,
+                      .backoff = schedule::constant(1s),
+                      .idempotent = true,
+                      .heed_breakers = false})
+            .breaker()
+            .deadline({.timeout = 1s})
+            .semaphore({.permits = 1}),
+          clock};
+  auto a = g.admit({.time_left = unlimited, .idempotent = idempotence::yes});
+  ASSERT_TRUE(a);
+  clock.pass(10s);
+  auto s = g.get_status();
+  EXPECT_EQ(s.metric("retrier", "retried"), 0);
+  EXPECT_EQ(s.metric("breaker", "failures"), 1);
+  EXPECT_EQ(s.metric("semaphore", "in_use"), 0);
+  EXPECT_EQ(s.metric("failed"), 1);
+}
+
+TEST(admission, that_failed_late_is_a_failure_outside_of_a_retrier) {
+  jumping_clock clock;
+  guard g{stack{"s"}
+            .breaker({.threshold = 3})
+            .retrier({.backoff = schedule::constant(1s), .idempotent = true})
+            .deadline({.timeout = 100ms}),
+          clock};
+  for (int i = 0; i < 3; ++i) {
+    auto a = g.admit();
+    clock.pass(100ms);
+    a.fail("late", server_failed);
+  }
+  auto s = g.get_status();
+  EXPECT_EQ(s.layer("breaker").state, "open");
+  EXPECT_EQ(s.metric("failed"), 3);
+  EXPECT_EQ(s.metric("cancelled"), 0);
+}
+
 TEST(admission, that_failed_is_a_failure_outside_of_a_retrier) {
   jumping_clock clock;
   for (const auto& info :
@@ -207,7 +247,10 @@ TEST(admission, ends_after_the_function_of_a_policy_that_lets_go_of_it) {
 TEST(admission, has_the_options_of_its_call) {
   jumping_clock clock;
   guard g{stack{"s"}, clock};
-  auto a = g.admit({.key = "tenant-7", .idempotency_key = "k"});
+  call_options options{.key = "tenant-7", .idempotency_key = "k"};
+  options.idempotent = idempotence::yes;
+  auto a = g.admit(options);
+  EXPECT_EQ(a.options().idempotent, idempotence::yes);
   EXPECT_EQ(a.options().key, "tenant-7");
   EXPECT_EQ(a.options().idempotency_key, "k");
   EXPECT_EQ(a.deadline(), clock.now() + 30s);

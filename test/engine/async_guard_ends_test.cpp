@@ -5,7 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <coroutine>
+#include <functional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace caisson::test {
@@ -38,6 +41,91 @@ TEST(async_guard, cancels_a_call_that_nobody_awaits_any_more) {
   EXPECT_FALSE(second);
   EXPECT_EQ(g.metric("cancelled"), 2);
 }
+
+// -- ends within functions of the policies ------------------------------------
+
+// A guard whose breaker calls `f` with the first failure.
+struct guard_with_function {
+  explicit guard_with_function(std::function<void()> f)
+    : g(stack{"g"}
+          .breaker({.trip_when =
+                      [call = std::move(f)](const breaker_counts&) {
+                        call();
+                        return false;
+                      }})
+          .semaphore({.permits = 2})) {}
+
+  void fail() {
+    async_guarded::answer got;
+    auto run = g.run(got, g.failing_after(1ms));
+    g.loop->run_for(10ms);
+    EXPECT_TRUE(got);
+  }
+
+  async_guarded g;
+};
+
+TEST(async_guard, may_lose_a_call_in_a_function_of_a_policy) {
+  coroutine held;
+  async_guarded::answer got;
+  guard_with_function x{[&] { held = {}; }};
+  held = x.g.run(got, x.g.taking(1h));
+  x.fail();
+  EXPECT_FALSE(got);
+  EXPECT_EQ(x.g.metric("semaphore", "in_use"), 0);
+  EXPECT_EQ(x.g.metric("cancelled"), 1);
+  EXPECT_EQ(x.g.metric("in_progress"), 0);
+}
+
+TEST(async_guard, may_end_an_attempt_in_a_function_of_a_policy) {
+  std::coroutine_handle<> waiting;
+  struct gate_of_test {
+    std::coroutine_handle<>& out;
+    bool await_ready() { return false; }
+    void await_suspend(std::coroutine_handle<> x) { out = x; }
+    void await_resume() {}
+  };
+  auto resumed = 0;
+  guard_with_function x{[&] {
+    if (std::exchange(resumed, 1) == 0)
+      waiting.resume();
+  }};
+  async_guarded::answer got;
+  auto call = x.g.run(got, [&](const attempt&) -> task<int> {
+    gate_of_test until{waiting};
+    co_await until;
+    co_return 7;
+  });
+  x.g.loop->run_for(1ms);
+  ASSERT_TRUE(waiting);
+  x.fail();
+  ASSERT_TRUE(got);
+  EXPECT_EQ(got->value(), 7);
+  EXPECT_EQ(x.g.metric("semaphore", "in_use"), 0);
+  EXPECT_EQ(x.g.metric("succeeded"), 1);
+}
+
+TEST(async_guard, refuses_a_call_in_a_function_of_a_policy) {
+  std::string problem;
+  async_guarded* guarded = nullptr;
+  auto use = [&]() -> coroutine {
+    try {
+      auto f = guarded->taking(1ms);
+      auto call = run_awaitable(*guarded->calls, guarded->loop, f);
+      co_await call;
+    } catch (const std::logic_error& e) {
+      problem = e.what();
+    }
+  };
+  guard_with_function x{[&] { use(); }};
+  guarded = &x.g;
+  x.fail();
+  EXPECT_EQ(problem, "a function that the policies of the guard \"g\" call "
+                     "must not use that guard");
+  EXPECT_EQ(x.g.metric("in_progress"), 0);
+}
+
+// -- the end of a guard -------------------------------------------------------
 
 TEST(async_guard, resumes_nobody_who_was_destroyed_after_the_answer) {
   async_guarded g{stack{"g"}};

@@ -323,6 +323,24 @@ TEST(guard_of_threads, is_in_the_metrics_also_when_it_is_idle) {
   EXPECT_TRUE(watch.gates().empty());
 }
 
+// A reader of metrics finds a deadline that is over, and the policies then call
+// a function that reads metrics.
+TEST(guard_of_threads, has_metrics_that_functions_of_policies_read) {
+  system_config cfg;
+  caf::actor_system sys{cfg};
+  const gate_watch watch{sys};
+  auto read = 0;
+  guard g{sys, stack{"g"}.breaker({.trip_when = [&](const breaker_counts&) {
+            ++read;
+            EXPECT_EQ(watch.gates().size(), 1u);
+            return false;
+          }})};
+  auto late = g.admit({.time_left = 1ms});
+  std::this_thread::sleep_for(2ms);
+  EXPECT_EQ(watch.gates().size(), 1u);
+  EXPECT_EQ(read, 1);
+}
+
 TEST(guard_of_threads, drains_for_more_than_a_few) {
   guard g{stack{"g"}};
   gatehouse house{std::latch{1}};

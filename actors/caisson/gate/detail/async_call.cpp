@@ -22,12 +22,14 @@ constexpr std::uint64_t all_loops = 1;
 /// back to it. Nobody is there if the guard has ended.
 class guard_host::visit {
 public:
-  explicit visit(async_link& link) {
+  explicit visit(guard_link& link) {
+    if (link.is_stepping())
+      link.host.refuse_return();
     std::lock_guard guard{link.mutex};
-    if (!link.host)
+    if (link.ended)
       return;
-    lock_ = link.host->enter();
-    host_ = link.host;
+    lock_ = link.host.enter();
+    host_ = &link.host;
     ++host_->inside_;
   }
   ~visit() {
@@ -59,6 +61,11 @@ async_attempt::~async_attempt() {
 }
 
 void async_attempt::on_abandoned(std::function<void()> f) {
+  if (call_->link_->is_stepping()) {
+    if (!state_->abandoned)
+      return state_->on_abandoned.swap(f);
+    return f();
+  }
   guard_host::visit in{*call_->link_};
   if (in.host() && !state_->abandoned)
     state_->on_abandoned = std::move(f);
@@ -71,6 +78,11 @@ void async_attempt::end(attempt_result x, bool in_loop) {
   auto state = state_;
   std::function<void()> unused;
   ended_ = true;
+  if (call_->link_->is_stepping()) {
+    unused.swap(state_->on_abandoned);
+    return call_->link_->host.defer(
+      {call_, std::move(state), std::move(x), std::move(unused)});
+  }
   guard_host::visit in{*call_->link_};
   unused.swap(state_->on_abandoned);
   if (in.host())
@@ -92,6 +104,8 @@ void async_call::begin(guard_host& host, call_options* options) {
 void async_call::cancel() {
   if (!link_)
     return;
+  if (link_->is_stepping())
+    return link_->host.defer({shared_from_this()});
   guard_host::visit in{*link_};
   if (in.host())
     in.host()->cancel(in.lock(), *this);
@@ -100,6 +114,10 @@ void async_call::cancel() {
 void async_call::drop() {
   if (!link_)
     return;
+  if (link_->is_stepping()) {
+    dropped_ = true;
+    return cancel();
+  }
   guard_host::visit in{*link_};
   if (!in.host())
     return;
@@ -122,8 +140,8 @@ void async_call::carry_on() {
 void guard_host::begin(async_call& x, call_options* options) {
   // The guard may end while the function is started, but not this.
   auto keep = x.shared_from_this();
-  x.link_ = async_link_;
-  visit in{*async_link_};
+  visit in{*link_};
+  x.link_ = link_;
   if (in.host())
     begin(in.lock(), x, options);
 }
@@ -180,28 +198,16 @@ void guard_host::start_next(lock_type& lock, async_call& x) {
   lock.lock();
 }
 
-// Gives back in `state` and `result` what is to be destroyed.
 void guard_host::end_attempt(lock_type& lock, async_call& x,
                              std::shared_ptr<async_attempt_state>& state,
                              attempt_result& result, bool in_loop) noexcept {
-  auto& who = *x.caller_;
-  const auto key = state->key;
-  const auto meaning = result.meaning;
-  auto reply = result.thrown ? failure_of(result) : caf::message{};
-  who.executed = who.executed || !meaning || meaning->may_have_executed;
-  if (x.current_ == state) {
-    x.current_.reset();
-    std::swap(who.last, result);
-    std::swap(x.last_state_, state);
-  }
+  auto how = keep_result(x, state, result);
   if (stopped_)
     return;
   const auto attends = in_loop && !std::exchange(x.attended_, true);
   {
     step running{*this};
-    meaning_ = meaning;
-    engine_.on_answer(key, std::move(reply), running.now());
-    meaning_.reset();
+    report(std::move(how), running.now());
   }
   if (attends)
     carry_on(lock, x);
@@ -209,15 +215,55 @@ void guard_host::end_attempt(lock_type& lock, async_call& x,
     hand_out_events(lock);
 }
 
-void guard_host::cancel(lock_type& lock, async_call& x) noexcept {
+// Gives back in `state` and `result` what is to be destroyed.
+guard_host::attempt_end
+guard_host::keep_result(async_call& x,
+                        std::shared_ptr<async_attempt_state>& state,
+                        attempt_result& result) {
   auto& who = *x.caller_;
-  if (who.answer)
+  attempt_end how{state->key, result.meaning,
+                  result.thrown ? failure_of(result) : caf::message{}};
+  who.executed = who.executed || !how.meaning || how.meaning->may_have_executed;
+  if (x.current_ == state) {
+    x.current_.reset();
+    std::swap(who.last, result);
+    std::swap(x.last_state_, state);
+  }
+  return how;
+}
+
+void guard_host::report(attempt_end&& how, time_point now) {
+  meaning_ = how.meaning;
+  engine_.on_answer(how.key, std::move(how.reply), now);
+  meaning_.reset();
+}
+
+void guard_host::cancel(lock_type& lock, async_call& x) noexcept {
+  if (x.caller_->answer)
     return;
   {
     step running{*this};
-    engine_.on_cancelled(all_loops, token_of(who), running.now());
+    withdraw(x, running.now());
   }
   hand_out_events(lock);
+}
+
+void guard_host::withdraw(async_call& x, time_point now) {
+  if (!x.caller_->answer)
+    engine_.on_cancelled(all_loops, token_of(*x.caller_), now);
+}
+
+void guard_host::defer(deferred_end&& x) {
+  if (x.state)
+    x.how = keep_result(*x.call, x.state, x.result);
+  deferred_.push_back(std::make_unique<deferred_end>(std::move(x)));
+}
+
+void guard_host::carry_out(deferred_end& x, time_point now) {
+  if (x.how)
+    report(std::move(*x.how), now);
+  else
+    withdraw(*x.call, now);
 }
 
 // A thread of the call's loop sees to its next attempt, unless one does.
@@ -256,7 +302,7 @@ void guard_host::use_loop(const std::shared_ptr<event_loop>& x) {
     }
   // Loops that have ended do not sweep.
   std::erase_if(loops_, [](const auto& y) { return y.calls == 0; });
-  auto timer = x->make_timer([link = async_link_, loop = x.get()] {
+  auto timer = x->make_timer([link = link_, loop = x.get()] {
     visit in{*link};
     if (in.host())
       in.host()->on_alarm(in.lock(), loop);
@@ -274,7 +320,7 @@ void guard_host::release_loop(const event_loop* x) {
                  "a call of an event loop that has none");
   if (--i->calls > 0 || std::exchange(i->sweeps, true))
     return;
-  i->loop->post([link = async_link_, x] {
+  i->loop->post([link = link_, x] {
     visit in{*link};
     if (in.host())
       in.host()->sweep(x);

@@ -115,7 +115,7 @@ private:
 
   // What follows belongs to the host, and is protected by its mutex.
   const std::shared_ptr<event_loop> loop_;
-  std::shared_ptr<async_link> link_;
+  std::shared_ptr<guard_link> link_;
   std::unique_ptr<guard_host::caller> caller_;
   /// Itself, as long as the engine refers to it.
   std::shared_ptr<async_call> self_;

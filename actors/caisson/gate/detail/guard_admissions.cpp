@@ -11,6 +11,10 @@
 namespace caisson::detail {
 
 guard_host::opened guard_host::open(call_options* options) {
+  call_options unset;
+  auto& all = options ? *options : unset;
+  // Nobody makes another attempt, also if this one runs into a deadline.
+  const auto idempotent = std::exchange(all.idempotent, idempotence::no);
   auto lock = enter();
   auto who = std::make_unique<admitted_caller>();
   auto token = token_of(*who);
@@ -19,7 +23,7 @@ guard_host::opened guard_host::open(call_options* options) {
   if (stopped_)
     who->answer = caf::make_message(end_error());
   else
-    begin(*who, options, token);
+    begin(*who, &all, token);
   if (!who->answer && !who->next) {
     {
       step running{*this};
@@ -30,19 +34,21 @@ guard_host::opened guard_host::open(call_options* options) {
                                   "it would have to wait, which only `run` "
                                   "does"}));
   }
-  if (who->answer) {
-    auto* error = portable::get_if<caf::error>(*who->answer);
-    out.refused.error = error ? *error : no_value_error();
-    out.refused.may_have_executed = false;
-    out.refused.retry_after = caisson::retry_after(out.refused.error);
-    leave(*who);
-  } else {
+  if (!who->answer) {
     out.token = token;
     who->key = *std::exchange(who->next, std::nullopt);
     out.options = engine_.options_of(who->key);
+    out.options.idempotent = idempotent;
     (void)who.release();
+    hand_out_events(lock);
+    return out;
   }
+  auto* error = portable::get_if<caf::error>(*who->answer);
+  out.refused.error = error ? *error : no_value_error();
+  out.refused.may_have_executed = false;
+  out.refused.retry_after = caisson::retry_after(out.refused.error);
   hand_out_events(lock);
+  leave(*who);
   return out;
 }
 
@@ -61,8 +67,9 @@ void guard_host::close(std::uint64_t token,
     step running{*this};
     end(*who, how, running.now());
   }
-  leave(*who);
+  // Last, as the guard may end then.
   hand_out_events(lock);
+  leave(*who);
 }
 
 void guard_host::end(admitted_caller& who,
@@ -84,13 +91,19 @@ void guard_host::end(admitted_caller& who,
     withdraw(who, now);
 }
 
+// Each may make policies call a function that ends more.
 void guard_host::end_those_of_step(time_point now) {
-  while (!ended_in_step_.empty()) {
-    auto who = std::move(ended_in_step_.back());
-    ended_in_step_.pop_back();
-    if (!stopped_)
-      end(*who, who->how, now);
-    leave(*who);
+  while (!ended_in_step_.empty() || !deferred_.empty()) {
+    for (auto& who : std::exchange(ended_in_step_, {})) {
+      if (!stopped_)
+        end(*who, who->how, now);
+      leave(*who);
+    }
+    for (auto& x : std::exchange(deferred_, {})) {
+      if (!stopped_)
+        carry_out(*x, now);
+      released_.push_back(std::move(x));
+    }
   }
 }
 

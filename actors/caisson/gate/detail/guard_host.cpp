@@ -55,33 +55,22 @@ guard_clock& guard_clock::steady() {
 guard_host::guard_host(caf::actor_system* sys, const stack& policies,
                        exception_classifier classify, guard_clock& clock)
   : name_(policies.config().name), classify_(std::move(classify)), system_(sys),
-    clock_(clock), refreshed_by_(std::make_shared<refresh_link>()),
+    clock_(clock), link_(std::make_shared<guard_link>(*this)),
     engine_(*this, setup(policies)) {
-  async_link_->host = this;
-  if (system_) {
-    refreshed_by_->host = this;
+  if (system_)
     engine_.publish_to(snapshot_hub::of(*system_)->join(
-      name_, {}, false, [link = refreshed_by_] {
-        std::lock_guard lock{link->mutex};
-        if (link->host)
-          link->host->refresh();
-      }));
-  }
+      name_, {}, false, [link = link_] { refresh(*link); }));
   step running{*this};
   engine_.start_with({.takes_cancelled = true}, running.now());
 }
 
 // Threads may be on their way out.
 guard_host::~guard_host() {
-  {
-    std::lock_guard lock{refreshed_by_->mutex};
-    refreshed_by_->host = nullptr;
-  }
   // Attempts that end meanwhile come here, and not to what is abandoned.
   stop();
   {
-    std::lock_guard lock{async_link_->mutex};
-    async_link_->host = nullptr;
+    std::lock_guard lock{link_->mutex};
+    link_->ended = true;
   }
   lock_type lock{mutex_};
   awaits_end_ = true;
@@ -122,14 +111,17 @@ caf::error guard_host::end_error() const {
 // -- calls --------------------------------------------------------------------
 
 bool guard_host::is_stepping() const noexcept {
-  return stepping_.load(std::memory_order_relaxed)
-         == std::this_thread::get_id();
+  return link_->is_stepping();
+}
+
+void guard_host::refuse_return() const {
+  throw std::logic_error{"a function that the policies of the guard \"" + name_
+                         + "\" call must not use that guard"};
 }
 
 guard_host::lock_type guard_host::enter() {
   if (is_stepping())
-    throw std::logic_error{"a function that the policies of the guard \""
-                           + name_ + "\" call must not use that guard"};
+    refuse_return();
   return lock_type{mutex_};
 }
 

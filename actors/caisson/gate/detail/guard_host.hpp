@@ -77,10 +77,24 @@ class async_call;
 struct async_attempt_state;
 class guard_host;
 
-/// How calls that no thread waits for find their host, as long as it is there.
-struct async_link {
+/// How readers of metrics, and calls that no thread waits for, find their host
+/// as long as it is there.
+struct guard_link {
+  explicit guard_link(guard_host& x) : host(x) {}
+
+  /// Whether this thread is in a function that the engine has called. The host
+  /// is there then, and the thread has its mutex.
+  [[nodiscard]] bool is_stepping() const noexcept {
+    return stepping.load(std::memory_order_relaxed)
+           == std::this_thread::get_id();
+  }
+
+  guard_host& host;
+  /// The thread that the engine runs in.
+  std::atomic<std::thread::id> stepping = {};
+  /// Protects what follows. Not to be waited for with the mutex of a host.
   std::mutex mutex = {};
-  guard_host* host = nullptr;
+  bool ended = false;
 };
 
 /// A host of an engine whose callers are threads or event loops. A thread makes
@@ -154,7 +168,8 @@ private:
   class step;
   class stay;
   class visit;
-  struct refresh_link;
+  struct attempt_end;
+  struct deferred_end;
   using lock_type = std::unique_lock<std::mutex>;
 
   // -- what the engine asks for -----------------------------------------------
@@ -180,6 +195,8 @@ private:
 
   [[nodiscard]] engine_setup setup(const stack& policies);
   [[nodiscard]] caf::error end_error() const;
+  /// Throws `std::logic_error`: a function of the policies comes back.
+  [[noreturn]] void refuse_return() const;
   [[nodiscard]] lock_type enter();
   [[nodiscard]] static std::uint64_t token_of(caller& who) noexcept;
   void begin(thread_caller& who, call_options* options, std::uint64_t id = 0);
@@ -194,7 +211,7 @@ private:
   [[nodiscard]] static call_end end_of(caller& who);
   void leave(thread_caller& who);
   void leave();
-  void refresh();
+  static void refresh(guard_link& link);
   void make_attempt(lock_type& lock, thread_caller& who, attempt_maker& maker);
   void wait(lock_type& lock, thread_caller& who);
   void run_timers(time_point now);
@@ -202,6 +219,7 @@ private:
   template <class F>
   caf::error operate(F f);
   void hand_out_events(lock_type& lock);
+  void let_go(lock_type& lock);
 
   // -- calls that no thread waits for -----------------------------------------
 
@@ -222,7 +240,14 @@ private:
   void end_attempt(lock_type& lock, async_call& x,
                    std::shared_ptr<async_attempt_state>& state,
                    attempt_result& result, bool in_loop) noexcept;
+  attempt_end keep_result(async_call& x,
+                          std::shared_ptr<async_attempt_state>& state,
+                          attempt_result& result);
+  void report(attempt_end&& how, time_point now);
   void cancel(lock_type& lock, async_call& x) noexcept;
+  void withdraw(async_call& x, time_point now);
+  void defer(deferred_end&& x);
+  void carry_out(deferred_end& x, time_point now);
   void attend(async_call& x);
   void abandon_attempt(async_call& x);
   void finish(async_call& x);
@@ -236,14 +261,13 @@ private:
   const exception_classifier classify_;
   caf::actor_system* const system_;
   guard_clock& clock_;
-  const std::shared_ptr<refresh_link> refreshed_by_;
+  const std::shared_ptr<guard_link> link_;
   std::mutex mutex_;
-  /// The thread that the engine runs in, to recognise functions of the user's
-  /// that call the guard from within it.
-  std::atomic<std::thread::id> stepping_ = {};
   engine engine_;
   /// Calls that a function of the policies has let go of.
   std::vector<std::unique_ptr<admitted_caller>> ended_in_step_;
+  /// Attempts and calls that one has ended, in order.
+  std::vector<std::unique_ptr<deferred_end>> deferred_;
   /// What the attempt meant whose end the engine hears of.
   std::optional<answer_info> meaning_;
   /// How many threads have calls here, or carry one on.
@@ -264,12 +288,11 @@ private:
   /// Notified when it has come back from a listener.
   std::condition_variable returned_;
   bool listening_ = false;
-  const std::shared_ptr<async_link>
-    async_link_ = std::make_shared<async_link>();
   /// Those that have calls here.
   std::vector<loop_clock> loops_;
-  /// Calls that were answered, to be let go without the mutex.
-  std::vector<std::shared_ptr<async_call>> released_;
+  /// What is to be let go without the mutex: calls that were answered, and what
+  /// has ended within a step.
+  std::vector<std::shared_ptr<void>> released_;
 };
 
 } // namespace caisson::detail

@@ -3,7 +3,9 @@
 #include <caisson/gate/detail/guard_host.hpp>
 #include <caisson/gate/detail/guard_step.hpp>
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace caisson::detail {
 
@@ -49,12 +51,21 @@ caf::error guard_host::operate(F f) {
 
 // Readers ask for what has happened since the last call. If a call is in
 // progress, that publishes.
-void guard_host::refresh() {
-  lock_type lock{mutex_, std::try_to_lock};
-  if (!lock || stopped_)
+void guard_host::refresh(guard_link& link) {
+  if (link.is_stepping())
     return;
-  stay here{*this};
-  step running{*this};
+  // Destroyed without the mutexes.
+  std::vector<std::shared_ptr<void>> old;
+  std::unique_lock end{link.mutex, std::try_to_lock};
+  if (!end || link.ended)
+    return;
+  auto& host = link.host;
+  lock_type lock{host.mutex_, std::try_to_lock};
+  if (!lock || host.stopped_)
+    return;
+  stay here{host};
+  step running{host};
+  old.swap(host.released_);
 }
 
 // When this returns, no other thread is in the old listener any more.
@@ -103,17 +114,22 @@ void guard_host::stop() {
   hand_out_events(lock);
 }
 
+// What users have made is destroyed without the mutex.
+void guard_host::let_go(lock_type& lock) {
+  if (released_.empty())
+    return;
+  auto old = std::exchange(released_, {});
+  lock.unlock();
+  old.clear();
+  lock.lock();
+}
+
 // The threads that cause events hand them out, one thread at a time, so that
 // they come in order, and without the mutex, so that a listener may call. None
 // does so for ever while others cause more.
 void guard_host::hand_out_events(lock_type& lock) {
   constexpr int most_at_once = 100;
-  if (!released_.empty()) {
-    auto old = std::exchange(released_, {});
-    lock.unlock();
-    old.clear();
-    lock.lock();
-  }
+  let_go(lock);
   if (events_.empty() || handing_out_ != std::thread::id{})
     return;
   handing_out_ = std::this_thread::get_id();

@@ -7,6 +7,8 @@
 #include <bit>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -46,6 +48,25 @@ struct guard_host::admitted_caller : thread_caller {
   std::optional<attempt_result> how = {};
 };
 
+/// How an attempt of a call that no thread waits for has ended, for the engine.
+struct guard_host::attempt_end {
+  std::uint64_t key;
+  std::optional<answer_info> meaning;
+  caf::message reply;
+};
+
+/// The end of an attempt, or of a call, in a function that the engine has
+/// called: it takes effect after that.
+struct guard_host::deferred_end {
+  std::shared_ptr<async_call> call;
+  /// Null: the call is taken back.
+  std::shared_ptr<async_attempt_state> state = {};
+  attempt_result result = {};
+  /// What is not called any more.
+  std::function<void()> on_abandoned = {};
+  std::optional<attempt_end> how = {};
+};
+
 /// What the engine's slots for answers hold.
 struct guard_host::caller_of_slot {
   caller* who;
@@ -69,14 +90,14 @@ private:
 class guard_host::step {
 public:
   explicit step(guard_host& host) : host_(host), now_(host.clock_.now()) {
-    host_.stepping_.store(std::this_thread::get_id(),
-                          std::memory_order_relaxed);
+    host_.link_->stepping.store(std::this_thread::get_id(),
+                                std::memory_order_relaxed);
     host_.run_timers(now_);
   }
   ~step() {
-    if (!host_.ended_in_step_.empty())
+    if (!host_.ended_in_step_.empty() || !host_.deferred_.empty())
       host_.end_those_of_step(now_);
-    host_.stepping_.store({}, std::memory_order_relaxed);
+    host_.link_->stepping.store({}, std::memory_order_relaxed);
   }
 
   step(const step&) = delete;
@@ -94,12 +115,6 @@ private:
 inline std::uint64_t guard_host::token_of(caller& who) noexcept {
   return std::bit_cast<std::uint64_t>(&who);
 }
-
-/// How readers of metrics find the host, as long as it is there.
-struct guard_host::refresh_link {
-  std::mutex mutex = {};
-  guard_host* host = nullptr;
-};
 
 /// Whether it has nothing that takes long to move or to destroy.
 inline bool is_plain(const attempt_result& x) {

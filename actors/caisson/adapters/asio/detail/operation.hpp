@@ -39,14 +39,6 @@ struct asio_operations {
   std::mutex mutex = {};
   bool closed = false;
   std::unordered_map<asio_operation*, std::weak_ptr<asio_operation>> all = {};
-
-  /// Posts `f` unless the context has ended.
-  template <class Executor, class F>
-  void post(const Executor& executor, F&& f) {
-    std::lock_guard lock{mutex};
-    if (!closed)
-      asio::post(executor, std::forward<F>(f));
-  }
 };
 
 /// Keeps that list for a context, and ends its operations when that ends: a

@@ -141,6 +141,12 @@ TEST(read_spans, takes_what_writers_of_otlp_make_of_it) {
      R"("attributes":[{"key":"http.url","value":{"stringValue":)"
      R"("https://me@pay.example:444/v1?x=1"}}])",
      "web/ f067aa0ba902b7<0 16+4 client to pay.example\n"},
+    // The name of a service is no URL.
+    {R"("kind":3,"startTimeUnixNano":"16","endTimeUnixNano":"20",)"
+     R"("attributes":[{"key":"peer.service","value":{"stringValue":)"
+     R"("shop/orders@eu:grpc"}},)"
+     R"({"key":"server.address","value":{"stringValue":"x"}}])",
+     "web/ f067aa0ba902b7<0 16+4 client to shop/orders@eu:grpc\n"},
   };
   for (const auto& c : cases)
     EXPECT_EQ(shown(spans_in(otlp(c.span))), c.expected) << c.span;

@@ -81,6 +81,10 @@ public:
     check_arms(spans);
     if (spans.spans.empty())
       refuse_input(detail::listed_names(args_.files), nothing_in(spans));
+    // Nothing is written yet.
+    ends_at_once now;
+    if (stopped())
+      return std::nullopt;
     auto out = scenario_from_spans(
       std::move(spans), {args_.files, args_.times, args_.sampling},
       [&](double share) {

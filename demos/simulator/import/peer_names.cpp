@@ -7,17 +7,23 @@ namespace caisson::sim {
 
 namespace {
 
+struct peer_key {
+  std::string_view name;
+  // Else it is the name of a service, with whatever signs.
+  bool is_address;
+};
+
 // From the name of a service to an address that says little.
-constexpr std::string_view keys_of_peers[] = {
-  "peer.service",   "server.address",
-  "net.peer.name",  "peer.hostname",
-  "db.system.name", "db.system",
-  "db.type",        "messaging.system",
-  "rpc.service",    "url.full",
-  "http.url",       "http.host",
-  "peer.address",   "network.peer.address",
-  "net.peer.ip",    "net.sock.peer.addr",
-  "peer.ipv4"};
+constexpr peer_key keys_of_peers[] = {
+  {"peer.service", false},   {"server.address", true},
+  {"net.peer.name", true},   {"peer.hostname", true},
+  {"db.system.name", false}, {"db.system", false},
+  {"db.type", false},        {"messaging.system", false},
+  {"rpc.service", false},    {"url.full", true},
+  {"http.url", true},        {"http.host", true},
+  {"peer.address", true},    {"network.peer.address", true},
+  {"net.peer.ip", true},     {"net.sock.peer.addr", true},
+  {"peer.ipv4", true}};
 
 // `shop.example` of `https://user@shop.example:80/cart`.
 std::string_view host_of(std::string_view url) {
@@ -37,11 +43,12 @@ std::string_view host_of(std::string_view url) {
 } // namespace
 
 void peer_name::add(std::string_view key, std::string_view value) {
-  auto found = std::ranges::find(keys_of_peers, key);
+  auto found = std::ranges::find(keys_of_peers, key, &peer_key::name);
   if (found == std::end(keys_of_peers))
     return;
   auto rank = static_cast<int>(found - std::begin(keys_of_peers));
-  value = host_of(value);
+  if (found->is_address)
+    value = host_of(value);
   if (rank >= rank_ || value.empty())
     return;
   rank_ = rank;

@@ -48,6 +48,21 @@ private:
   // The same client's spans elsewhere say whom it calls.
   using client_key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
+  // How often which operation was called.
+  struct callees {
+    std::map<std::uint32_t, std::uint64_t> counts;
+    std::optional<std::uint32_t> usual_one = {};
+
+    // Once all are counted. There may be as many as spans.
+    std::uint32_t usual() {
+      if (!usual_one)
+        usual_one = std::ranges::max_element(counts, {}, [](const auto& x) {
+                      return x.second;
+                    })->first;
+      return *usual_one;
+    }
+  };
+
   // -- spans ------------------------------------------------------------------
 
   void place(std::uint32_t i) {
@@ -107,7 +122,7 @@ private:
     }
     out_.calls.push_back({caller, visit.operation, c.start, c.end, c.failed});
     if (whole)
-      ++callees_[key_of(caller, parent)][visit.operation];
+      ++callees_[key_of(caller, parent)].counts[visit.operation];
   }
 
   std::uint32_t add_visit(std::uint32_t span, std::uint32_t caller,
@@ -156,10 +171,9 @@ private:
     if (caller != no_visit)
       if (auto known = callees_.find(key_of(caller, s));
           known != callees_.end()) {
-        auto usual = std::ranges::max_element(
-          known->second, {}, [](const auto& x) { return x.second; });
         ++out_.calls_without_callee;
-        out_.calls.push_back({caller, usual->first, s.start, s.end, s.failed});
+        out_.calls.push_back(
+          {caller, known->second.usual(), s.start, s.end, s.failed});
         return;
       }
     if (s.peer == 0) {
@@ -224,7 +238,7 @@ private:
   // Whether its trace begins with a request from outside.
   std::vector<bool> below_entry_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
-  std::map<client_key, std::map<std::uint32_t, std::uint64_t>> callees_;
+  std::map<client_key, callees> callees_;
   visit_graph out_;
 };
 

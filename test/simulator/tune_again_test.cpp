@@ -94,6 +94,20 @@ TEST_F(tune_again, ends_after_a_time) {
     << out_.str();
 }
 
+TEST_F(tune_again, takes_no_budget_for_a_search_of_some_time) {
+  write(std::string{tuned_shop} + "[tune]\nbudget = 20\n");
+  auto args = joined(web_workers, {"--best", "success", "--time", "1ns"});
+  EXPECT_EQ(run(args), 0) << err_.str();
+}
+
+TEST_F(tune_again, has_a_default_budget_that_is_allowed) {
+  EXPECT_EQ(run(joined(web_workers,
+                       {"--best", "success", "--seeds", "1000", "--schedules",
+                        "7", "--unseen", "0", "--time", "1ns"})),
+            0)
+    << err_.str();
+}
+
 // -- bad input ----------------------------------------------------------------
 
 TEST_F(tune_again, refuses_bad_input_before_it_runs) {

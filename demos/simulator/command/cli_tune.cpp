@@ -62,8 +62,8 @@ void add_sizes(CLI::App& tune, tune_texts& texts) {
     tune.add_option(name, into, what)->type_name(type)->check(not_empty());
   };
   add("--budget", texts.budget, "N",
-      "Search with N runs (1 to 200000; default: 500,\n"
-      "or 30 for each seed if that is more)");
+      "Search with N runs (1 to 200000; default: 500, or\n"
+      "30 for each seed and schedule if that is more)");
   add("--time", texts.time, "TIME",
       "Search for this time instead, such as 5m; what is found\n"
       "then depends on the machine");

@@ -256,17 +256,26 @@ private:
     p_.seed = args_.seed.value_or(world.seed);
     p_.seeds = args_.seeds.value_or(config_.seeds.value_or(p_.seeds));
     p_.unseen = args_.unseen.value_or(config_.unseen.value_or(p_.unseen));
-    p_.budget = args_.budget.value_or(
-      config_.budget.value_or(std::max<std::uint32_t>(
-        500, 30 * p_.seeds * std::max(1u, args_.schedules))));
     p_.time = args_.time;
     p_.schedules = args_.schedules;
     p_.bounds = args_.bounds;
+    p_.budget = budget();
     auto more = std::uint64_t{p_.seeds} + p_.unseen;
     if (p_.seed > std::numeric_limits<std::uint64_t>::max() - more)
       refuse_option(
         problem_kind::range, "--seed",
         fmt::format("there are no {} seeds from {} on", more, p_.seed));
+  }
+
+  [[nodiscard]] std::uint32_t budget() const {
+    if (args_.budget)
+      return *args_.budget;
+    // That of the file is for a search that counts runs.
+    if (config_.budget && !p_.time)
+      return *config_.budget;
+    auto usual = std::max<std::uint64_t>(500, 30 * p_.trials());
+    return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(usual, most_tune_runs));
   }
 
   void check_budget() const {

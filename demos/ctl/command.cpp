@@ -107,7 +107,14 @@ private:
     for (auto* x : app_.get_subcommands({}))
       known.push_back(x->get_name());
     std::vector<std::string_view> views{known.begin(), known.end()};
-    std::string_view first = argc > 1 ? argv[1] : "-";
+    std::string_view first = "-";
+    for (int i = 1; i < argc; ++i) {
+      first = argv[i];
+      if (first == "--file")
+        ++i;
+      else if (first != "--json" && !first.starts_with("--file="))
+        break;
+    }
     auto word = std::string{first};
     std::ranges::replace(word, '-', '_');
     if (first.starts_with('-') || std::ranges::find(views, word) != views.end())

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <sstream>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,16 @@ std::string unusual_layers(const json& gate) {
 
 std::string with_sign(const number_unit* u, std::int64_t change) {
   return change < 0 ? "-" + with_unit(u, -change) : "+" + with_unit(u, change);
+}
+
+// Numbers of another program may be any: at most what has a number of the other
+// sign.
+std::int64_t difference(std::int64_t x, std::int64_t y) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t out = 0;
+  if (__builtin_sub_overflow(x, y, &out))
+    return x < y ? -most : most;
+  return std::max(out, -most);
 }
 
 // States are shown by name. While a breaker is forced, so is the one that it
@@ -97,8 +108,8 @@ std::string change_text(const number_unit* u, const std::string& name,
 std::vector<std::string> numbers_of(const readings& r,
                                     const std::string& state = {}) {
   std::vector<std::pair<std::size_t, std::string>> found;
-  for (const auto& [key, value] : r.now.items()) {
-    auto x = value.get<std::int64_t>();
+  for (const auto& [key, _] : r.now.items()) {
+    auto x = number_in(r.now, key.c_str());
     if (!state.empty() && is_state(key)) {
       if (auto text = state_text(key, state, x); !text.empty())
         found.emplace_back(0, text);
@@ -107,7 +118,7 @@ std::vector<std::string> numbers_of(const readings& r,
     auto name = key;
     const auto* u = take_unit(name);
     auto was = r.before.contains(key) ? number_in(r.before, key.c_str()) : x;
-    auto change = u && was < 0 ? 0 : x - was;
+    auto change = u && was < 0 ? 0 : difference(x, was);
     // A negative number stands for none.
     if (x < 0 || (x == 0 && change == 0))
       continue;

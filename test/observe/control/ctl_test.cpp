@@ -388,6 +388,8 @@ TEST_F(ctl_test, bad_usage_is_reported) {
   EXPECT_THAT(type({"force-opne", "payments"}).err,
               HasSubstr("there is no command \"force-opne\", did you mean "
                         "\"force_open\"? known commands: list"));
+  EXPECT_THAT(type({"--json", "--file", "x", "--file=x", "lst"}).err,
+              HasSubstr("there is no command \"lst\", did you mean \"list\"?"));
   EXPECT_EQ(type({"--help"}).status, 0);
   ::unsetenv("CAISSON_CONTROL");
   EXPECT_THAT(type({"list"}).err, HasSubstr("CAISSON_CONTROL"));

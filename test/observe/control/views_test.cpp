@@ -61,6 +61,12 @@ TEST(view_of_a_gate, begins_with_the_most_important_and_has_rates) {
   EXPECT_THAT(ctl::gate_view(before, now, 500, std::chrono::seconds(2)),
               HasSubstr("calls 30 (-20)"));
   EXPECT_THAT(ctl::gate_view(now, {}, 500), HasSubstr("calls 50  failed 12"));
+  // Of something else than a program of Caisson.
+  auto most = gate(R"({"a":9223372036854775807,"b":1e300})");
+  auto least = gate(R"({"a":-9223372036854775808,"b":-1e300})");
+  EXPECT_THAT(ctl::gate_view(most, least, 500),
+              HasSubstr("a 9223372036854775807 (+9223372036854775807)  "
+                        "b 9223372036854775807 (+9223372036854775807)"));
 }
 
 } // namespace

@@ -25,8 +25,9 @@ std::vector<std::string> names_of(const std::vector<setting>& layers) {
     auto* table = table_in(&x);
     auto* name = table ? text_in(find_in(*table, "name")) : nullptr;
     auto* kind = table ? text_in(find_in(*table, "kind")) : nullptr;
-    auto result = name ? *name : kind ? *kind : std::string{};
-    if (!name)
+    auto named = name && !name->empty();
+    auto result = named ? *name : kind ? *kind : std::string{};
+    if (!named)
       for (int i = 2; taken(result); ++i)
         result = fmt::format("{}-{}", kind ? *kind : std::string{}, i);
     out.push_back(std::move(result));

@@ -198,6 +198,15 @@ TEST_F(gate_files, single_settings_of_inherited_layers_can_be_changed) {
   EXPECT_TRUE(has("b", "threshold = 9"));
 }
 
+TEST_F(gate_files, inherited_layers_without_a_name_are_called_as_in_a_stack) {
+  auto file = read("[default]\nlayer = [{ kind = 'breaker', name = '' }]\n"
+                   "[gates.a]\nworker = 'w'\noverride.breaker.threshold = 3");
+  auto rows = rows_in(file.gates.at("a").policies.policies);
+  EXPECT_TRUE(std::any_of(rows.begin(), rows.end(), [](auto& x) {
+    return x.find("threshold = 3") != std::string::npos;
+  }));
+}
+
 TEST_F(gate_files, what_no_setting_says_of_a_layer_is_known) {
   auto file = read(
     "[gates.a]\nworker = 'w'\n"

@@ -279,8 +279,8 @@ TEST(postgres_opener, without_a_descriptor_there_is_no_connection) {
   interruption signal;
   // UBSan opens a pipe for the first object of each type with virtual
   // functions: all that are used without descriptors are used before.
-  EXPECT_FALSE(opener.open(signal, std::chrono::steady_clock::now() + 5s)
-                 .problem.empty());
+  EXPECT_FALSE(
+    opener.open(signal, std::chrono::steady_clock::now() + 5s).problem.empty());
   try {
     throw std::system_error{EMFILE, std::generic_category()};
   } catch (const std::runtime_error& e) {

@@ -187,6 +187,19 @@ TEST(canary_chance, keeps_a_stage_until_more_is_known) {
   EXPECT_EQ(h.state(), "stage_2");
 }
 
+// Both fail alike, until the baseline answers well: the end of the stage is the
+// first that knows.
+TEST(canary_chance, keeps_a_stage_if_it_is_worse_at_its_end) {
+  canary_rig h{careful()};
+  h.baseline_answers(45);
+  h.baseline_answers(5, failed());
+  h.canary_answers(9);
+  h.canary_answers(1, failed());
+  h.baseline_answers(450);
+  h.advance(10s);
+  EXPECT_EQ(h.state(), "stage_1");
+}
+
 TEST(canary_chance, keeps_a_stage_of_a_canary_that_may_be_slow) {
   canary_rig h{careful()};
   h.baseline_answers(100, outcome::success(), 10ms);

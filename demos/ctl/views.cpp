@@ -130,6 +130,7 @@ std::vector<std::string> numbers_of(const readings& r,
   std::ranges::stable_sort(found, {},
                            &std::pair<std::size_t, std::string>::first);
   std::vector<std::string> out;
+  out.reserve(found.size());
   for (auto& x : found)
     out.push_back(std::move(x.second));
   return out;

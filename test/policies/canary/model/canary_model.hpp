@@ -451,10 +451,12 @@ private:
   // Chernoff's bound as a product of probabilities.
   [[nodiscard]] finding weighed(double x, std::size_t trials, double p) const {
     auto n = static_cast<double>(trials);
-    auto bound = std::pow(p / x, n * x)
-                 * (x >= 1 ? 1 : std::pow((1 - p) / (1 - x), n - n * x));
-    return x <= p || bound > rules_.significance_level ? finding::undecided
-                                                       : finding::worse;
+    auto bound = x <= p   ? 1
+                 : x >= 1 ? std::pow(p, n)
+                          : std::pow(p / x, n * x)
+                              * std::pow((1 - p) / (1 - x), n - n * x);
+    return std::min(bound, 1.0) > rules_.significance_level ? finding::undecided
+                                                            : finding::worse;
   }
 
   [[nodiscard]] bool enough(std::size_t n) const {

@@ -268,7 +268,8 @@ TEST_F(asio_run_test, may_end_while_attempts_end) {
           co_await pause(std::chrono::microseconds(50 * (k % 5)));
           co_return 1;
         },
-        [&](result<int>) { ++answered; });
+        // Else it would be called by a thread of the system's executor.
+        asio::bind_executor(pool, [&](result<int>) { ++answered; }));
     std::this_thread::sleep_for(std::chrono::microseconds(10 * (i % 30)));
   }
   pool.join();

@@ -13,7 +13,16 @@ namespace caisson {
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(CAISSON_ABORT_ON_VIOLATION)
+// GCC says in a macro that it builds with AddressSanitizer, Clang by a feature.
+#if defined(__SANITIZE_ADDRESS__)
+#define CAISSON_ABORT_ON_VIOLATION
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CAISSON_ABORT_ON_VIOLATION
+#endif
+#endif
+
+#ifdef CAISSON_ABORT_ON_VIOLATION
 std::atomic<bool> abort_flag{true};
 #else
 std::atomic<bool> abort_flag{false};

@@ -50,6 +50,7 @@
 #include <caisson/policy/answer_class.hpp>
 #include <caisson/policy/answer_tables.hpp>
 #include <caisson/policy/call_info.hpp>
+#include <caisson/policy/call_number.hpp>
 #include <caisson/policy/callback.hpp>
 #include <caisson/policy/counters.hpp>
 #include <caisson/policy/decision.hpp>

@@ -1,6 +1,7 @@
 #include <caisson/engine/call_table.hpp>
 
 #include <caisson/base/random.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -8,6 +9,8 @@
 #include <utility>
 
 namespace caisson::detail {
+
+static_assert(call_table::index_bits == call_place_bits);
 
 call_table::call_table(std::size_t layers, std::uint64_t salt)
   : layers_(layers), salt_(salt) {}

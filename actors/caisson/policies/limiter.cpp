@@ -1,6 +1,7 @@
 #include <caisson/policies/limiter.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <fmt/format.h>
 
@@ -387,7 +388,7 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
   if (serve(e, call.id))
     return decision::pass();
   CAISSON_ENSURE(waiting_.waits(s, call.id), "call {} has had its turn",
-                 call.id);
+                 call_number(call.id));
   auto waited = waiting_.leave(s).waited(e.now);
   waits_.refused(waited);
   auto retry_after = time_until(pass_time(s.permits), e.now);

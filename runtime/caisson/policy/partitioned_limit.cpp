@@ -1,6 +1,7 @@
 #include <caisson/policy/partitioned_limit.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <algorithm>
@@ -255,7 +256,7 @@ void partitioned_limit::count(std::uint32_t home_index, std::int64_t permits) {
 // A call was taken out of its queue, and gets nothing.
 void partitioned_limit::taken(call_id call) {
   CAISSON_ENSURE(call != 0 && waiting_ > 0, "call {} is one of {} that wait",
-                 call, waiting_);
+                 call_number(call), waiting_);
   --waiting_;
   if (!plain_)
     forget(call);
@@ -359,7 +360,8 @@ partitioned_limit::entry partitioned_limit::leave(const stay& s, call_id call) {
   auto& calls = parts_[homes_[x.home].owner].calls;
   auto w = calls.leave(x);
   CAISSON_ENSURE(w.call == call && calls.size() < waiting_,
-                 "call {} leaves in place of call {}", w.call, call);
+                 "call {} leaves in place of call {}", call_number(w.call),
+                 call_number(call));
   taken(call);
   return w;
 }

@@ -1,6 +1,7 @@
 #include <caisson/policy/promised_turns.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -12,8 +13,8 @@ void promised_turns::add(time_point turn, call_id call, std::uint32_t n) {
   if (shut_ && k < shut_->last)
     shut_.reset();
   auto fresh = turns_.emplace(k, n).second;
-  CAISSON_ENSURE(fresh && n > 0, "call {} has {} tokens promised already", call,
-                 n);
+  CAISSON_ENSURE(fresh && n > 0, "call {} has {} tokens promised already",
+                 call_number(call), n);
   ensure_shut_gaps();
 }
 

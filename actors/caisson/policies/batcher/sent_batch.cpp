@@ -1,6 +1,7 @@
 #include <caisson/policies/batcher/sent_batch.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -34,7 +35,7 @@ void sent_batch::ensure_numbers() const {
 }
 
 void sent_batch::add_equal(call_id call) {
-  CAISSON_ENSURE(!calls.empty(), "call {} is equal to none", call);
+  CAISSON_ENSURE(!calls.empty(), "call {} is equal to none", call_number(call));
   if (numbers.empty()) {
     numbers.resize(calls.size());
     std::iota(numbers.begin(), numbers.end(), std::uint32_t{0});

@@ -1,6 +1,7 @@
 #include <caisson/policies/cache/cache_loads.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -21,7 +22,7 @@ call_id cache_loads::start(cache_store& store, place at, child_call c,
                  .emplace(child,
                           load{at, store.begin_load(), refresh, until, {}})
                  .second;
-  CAISSON_ENSURE(fresh, "call {} is a load already", child);
+  CAISSON_ENSURE(fresh, "call {} is a load already", call_number(child));
   auto& r = at->second;
   ++r.pins;
   r.child = child;
@@ -58,7 +59,7 @@ kept_message cache_loads::take_content(call_id child) {
 
 cache_loads::load cache_loads::end(call_id child) {
   auto node = pending_.extract(child);
-  CAISSON_ENSURE(!node.empty(), "call {} is no load", child);
+  CAISSON_ENSURE(!node.empty(), "call {} is not a load", call_number(child));
   auto out = std::move(node.mapped());
   auto& r = out.at->second;
   ended_until_ = out.until;

@@ -1,6 +1,7 @@
 #include <caisson/policies/cache/cache_writes.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -149,7 +150,7 @@ cache_writes::result cache_writes::lost(call_id child, const cache_config& c,
 
 cache_writes::entry_map::iterator cache_writes::end_flush(call_id child) {
   auto node = flushes_.extract(child);
-  CAISSON_ENSURE(!node.empty(), "call {} is no flush", child);
+  CAISSON_ENSURE(!node.empty(), "call {} is not a flush", call_number(child));
   auto i = node.mapped();
   CAISSON_ENSURE(i->second.child == child, "the key {} is with call {}",
                  i->first, i->second.child);

@@ -3,6 +3,7 @@
 #include <caisson/base/ensure.hpp>
 #include <caisson/base/hash.hpp>
 #include <caisson/base/random.hpp>
+#include <caisson/policy/call_number.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <fmt/format.h>
@@ -280,7 +281,8 @@ void canary::emit_difference(const canary_mirrors::mirror& m,
     if (auto more = canary_mirrors::description(m, o, difference, host_, e);
         !more.empty())
       detail += ": " + more;
-    differences_.push_back(fmt::format("call {}: {}", m.call, detail));
+    differences_.push_back(
+      fmt::format("call {}: {}", call_number(m.call), detail));
     if (differences_.size() > most_kept_differences)
       differences_.pop_front();
   }

@@ -1,5 +1,6 @@
 #include <caisson/base/ensure.hpp>
 #include <caisson/policies/retrier/retrier.hpp>
+#include <caisson/policy/call_number.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <fmt/format.h>
@@ -299,7 +300,7 @@ decision retrier::start_verification(const call_info& call, progress& saved,
                                      const outcome& result, env& e) {
   keeper_->keep(call.id, result);
   CAISSON_ENSURE(!unverified_.contains(call.id), "call {} is being verified",
-                 call.id);
+                 call_number(call.id));
   auto& kept = unverified_[call.id] = result;
   kept.reply = nullptr;
   return verify(call, saved, e);
@@ -307,7 +308,7 @@ decision retrier::start_verification(const call_info& call, progress& saved,
 
 decision retrier::verify(const call_info& call, progress& saved, env& e) {
   CAISSON_ENSURE(keeper_ && unverified_.contains(call.id),
-                 "the attempt of call {} is not known", call.id);
+                 "the attempt of call {} is not known", call_number(call.id));
   saved.at = stage::verifying;
   ++saved.verifications;
   count(counter::verifications);
@@ -381,7 +382,8 @@ decision retrier::answer_over(const call_info& call, progress&,
     unverified_.erase(i);
   }
   result.may_have_executed = true;
-  CAISSON_ENSURE(keeper_->has(call.id), "nothing is kept for call {}", call.id);
+  CAISSON_ENSURE(keeper_->has(call.id), "nothing is kept for call {}",
+                 call_number(call.id));
   keeper_->drop(call.id);
   return decision::pass();
 }

@@ -8,7 +8,7 @@
 namespace shop {
 
 /// Sends requests to the front, at random times with the given mean rate, and
-/// writes what has become of them: see demos/shop/README.md. Returns what the
+/// writes what has become of them: see docs/shop.md. Returns what the
 /// process is to return: 1 if a request was answered too late or not at all.
 int load(caf::actor_system& sys, const arguments& args);
 

@@ -1,4 +1,4 @@
-// Write-back while a server is away for long.
+// Settings of a cache for tests of a server that is away for long.
 #pragma once
 
 #include <caisson/policies/cache/cache_config.hpp>

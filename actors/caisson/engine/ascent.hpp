@@ -1,4 +1,4 @@
-// The way of an outcome up through the layers.
+// Passes outcomes up through the layers.
 #pragma once
 
 #include <caisson/engine/engine_core.hpp>

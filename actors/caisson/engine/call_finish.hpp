@@ -1,4 +1,4 @@
-// The end of a call.
+// Answers and counts a call whose outcome has passed all layers.
 #pragma once
 
 #include <caisson/engine/engine_core.hpp>

@@ -1,4 +1,4 @@
-// The way of a call down through the layers.
+// Passes calls down through the layers.
 #pragma once
 
 #include <caisson/engine/call_expiry.hpp>

@@ -1,4 +1,4 @@
-// The end of an engine.
+// Answers all calls when an engine stops or fails.
 #pragma once
 
 #include <caisson/engine/engine_core.hpp>

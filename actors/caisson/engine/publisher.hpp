@@ -26,8 +26,8 @@ public:
     slot_ = std::move(slot);
   }
 
-  /// To be called when something has happened, or may have, and the engine has
-  /// come to rest.
+  /// To be called when something has happened, or may have, and the engine is
+  /// quiescent.
   void after_step() {
     if (slot_)
       look();

@@ -1,4 +1,4 @@
-// Events of gates, to where people read them.
+// Writes events of gates to CAF's log, a stream, a file or a function.
 #pragma once
 
 #include <caisson/caf/call_handle.hpp>

@@ -25,8 +25,8 @@ struct semaphore_config {
   /// How many calls may wait; 0 to 1000000, default 0: none waits.
   std::uint32_t max_waiters = 0;
 
-  /// How long a call may wait; 1ns to unlimited, default unlimited: until its
-  /// own deadline. Without `max_waiters` 0 or unlimited.
+  /// How long a call may wait; 0 to unlimited, default unlimited: until its own
+  /// deadline. 0 excludes `max_waiters`, and another finite time needs it.
   duration max_wait = unlimited;
 
   /// Whose turn it is, and which call leaves a full queue; default `fifo`. The

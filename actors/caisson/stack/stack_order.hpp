@@ -34,7 +34,7 @@ struct ordered_stack {
 /// One line for each: the layer, a tab, and what has changed.
 [[nodiscard]] std::string text_of(const std::vector<layer_change>& changes);
 
-/// The reverse.
+/// Parses what `text_of` has written.
 [[nodiscard]] std::vector<layer_change> changes_in(const std::string& text);
 
 } // namespace caisson::detail

@@ -95,7 +95,7 @@ bool is_other_command(std::string_view name) {
          != std::end(other_commands);
 }
 
-// Numbers and times are read by ourselves: CLI11 takes -1 for a large number
+// Numbers and times are parsed here: CLI11 takes -1 for a large number
 // and 010 for 8.
 struct number_texts {
   std::string seed;

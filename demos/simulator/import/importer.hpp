@@ -1,4 +1,4 @@
-// From files with traces to the text of a scenario.
+// Converts files with traces to the text of a scenario.
 #pragma once
 
 #include <simulator/import/fit.hpp>

@@ -1,4 +1,4 @@
-// Whom a client span calls, by its attributes.
+// Names the callee of a client span, by its attributes.
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// Traces that a worker has been sent.
+// Load recordings that a worker has received.
 #pragma once
 
 #include <simulator/remote/messages.hpp>

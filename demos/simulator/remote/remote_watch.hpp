@@ -17,7 +17,7 @@ namespace caisson::sim {
 /// it is of no use to wait any longer. Knows no clock.
 class remote_watch {
 public:
-  /// Whoever has not answered for so long is mentioned.
+  /// Workers are reported that have not answered for so long.
   static constexpr duration patience = std::chrono::seconds(3);
 
   /// `home`: this machine executes runs, too. `wait`: how long it may be that
@@ -50,7 +50,7 @@ private:
   std::vector<known> known_;
   std::size_t connected_ = 0;
   bool all_refused_ = false;
-  /// Since when nobody is there.
+  /// Since when no worker is connected.
   duration alone_since_ = duration::zero();
   duration alone_for_ = duration::zero();
   bool reported_alone_ = false;

@@ -55,7 +55,7 @@ public:
   [[nodiscard]] std::size_t requested_runs() const noexcept {
     return requested_runs_;
   }
-  /// Of those that were asked for: without any request.
+  /// Requested runs in which no load sent a request.
   [[nodiscard]] std::size_t idle_runs() const noexcept { return idle_; }
   [[nodiscard]] bool stopped() const { return parts_.stop && *parts_.stop; }
   /// Checks that failed, one line each, sorted.

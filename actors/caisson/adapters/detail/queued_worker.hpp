@@ -22,8 +22,8 @@ namespace caisson::detail {
                                        std::string text = {});
 
 /// Takes messages as they are and in the envelope `call`, keeps their
-/// deadlines, answers each once, and forgets those that are `cancelled`. What
-/// is done with a message that is begun says the derived class.
+/// deadlines, answers each once, and forgets those that are `cancelled`. The
+/// derived class works on those that are begun.
 class queued_worker : public portable::interceptor<cancelled> {
 public:
   using job = pool_plan::job;

@@ -128,7 +128,7 @@ private:
   /// Shared with the loop that calls it.
   std::shared_ptr<const listener> listener_;
   std::deque<event> events_;
-  /// Answers go to handlers of the user's once the engine has come to rest.
+  /// Answers go to handlers of the user's once the engine is quiescent.
   response_queue ready_;
   /// Those of them that the actor does nothing else before.
   response_queue ready_awaited_;

@@ -23,7 +23,7 @@ struct otlp_counts {
   /// Spans that the collector has refused, has not taken in time, or for which
   /// there was no time at the end.
   std::uint64_t spans_failed = 0;
-  /// Spans of requests that it has taken otherwise (`partialSuccess`).
+  /// Spans refused in requests that it has accepted (`partialSuccess`).
   std::uint64_t spans_rejected = 0;
   /// Events, some of which may have been ends of spans, that came faster than
   /// they could be read.
@@ -35,7 +35,7 @@ struct otlp_counts {
   /// How often metrics were not sent because the last ones were still on their
   /// way. Nothing is lost: the next ones count from the same start.
   std::uint64_t metrics_skipped = 0;
-  /// Values in requests that it has taken otherwise (`partialSuccess`).
+  /// Values refused in requests that it has accepted (`partialSuccess`).
   std::uint64_t points_rejected = 0;
   /// What was last wrong, also if a further attempt has succeeded, for people;
   /// empty: nothing. Without the values of headers.

@@ -61,7 +61,7 @@ public:
   /// How the canary is worse than the settings allow, for people; empty if it
   /// is not, if that may be chance, or if it has given fewer than `min_calls`
   /// answers. Its absolute latency needs as many calls that are timed, and no
-  /// answers.
+  /// answers; whether it is chance is not asked.
   ///
   /// Percentiles are checked only if the number of the canary's answers has
   /// grown by 1 % since the last check, or if `thoroughly` is set.

@@ -1,4 +1,4 @@
-// From requests of HTTP to what an operator wants, and back.
+// Converts HTTP requests to operations, and their results to answers.
 #pragma once
 
 #include <caisson/adapters/http/messages.hpp>

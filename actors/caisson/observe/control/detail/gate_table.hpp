@@ -27,7 +27,7 @@ public:
   /// A null handle if there is none.
   [[nodiscard]] control_handle find(std::string_view name) const;
 
-  /// Those who read files of gates.
+  /// Who reloads the files of gates: each takes `reload`.
   [[nodiscard]] std::vector<caf::actor> controllers() const;
 
 private:

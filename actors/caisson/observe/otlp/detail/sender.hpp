@@ -18,7 +18,7 @@
 
 namespace caisson::detail {
 
-/// That of the gate in front of the collector.
+/// The settings of the retrier in front of the collector.
 [[nodiscard]] retrier_config otlp_retrier(const otlp_config& c);
 
 /// What is on its way, and what has become of the rest. Outlives the sender as

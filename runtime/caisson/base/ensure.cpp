@@ -14,7 +14,9 @@ namespace caisson {
 namespace {
 
 // GCC says in a macro that it builds with AddressSanitizer, Clang by a feature.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(CAISSON_ABORT_ON_VIOLATION)
+// Asked for.
+#elif defined(__SANITIZE_ADDRESS__)
 #define CAISSON_ABORT_ON_VIOLATION
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)

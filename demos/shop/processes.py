@@ -11,6 +11,8 @@ import sys
 import time
 import urllib.request
 
+from ports import free_port
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 SHOP = ROOT / "build/shop/shop"
@@ -72,12 +74,6 @@ def postgres_program(name):
     if not path:
         raise Trouble(f"{name} was not found: install postgresql")
     return path
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def wait_for(port, what, process, log):

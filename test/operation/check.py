@@ -18,7 +18,6 @@ import json
 import math
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -31,6 +30,10 @@ import draw
 import names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.append(str(ROOT / "demos/shop"))
+
+from ports import free_port  # noqa: E402
+
 DASHBOARD = ROOT / "docs/operation/dashboard.json"
 RULES = [ROOT / "docs/operation/rules.yml", ROOT / "docs/operation/alerts.yml"]
 GATES = ["catalog", "payments", "cart", "orders", "stock", "ledger", "search"]
@@ -80,12 +83,6 @@ scrape_configs:
     static_configs:
       - targets: ["{target}"]
 """
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Prometheus:

@@ -15,7 +15,7 @@ namespace caisson::detail {
 namespace {
 
 // A list that is searched from the front.
-struct naive_plan {
+struct pool_plan_model {
   std::size_t threads;
   std::size_t room;
   std::uint64_t last = 0;
@@ -61,22 +61,22 @@ RC_GTEST_PROP(pool_plan_property, does_what_a_list_does, ()) {
   auto room = *rc::gen::inRange<std::size_t>(0, 6);
   constexpr auto patience = std::chrono::seconds(4);
   pool_plan plan{threads, room, patience};
-  naive_plan naive{threads, room};
+  pool_plan_model model{threads, room};
   std::map<std::uint64_t, std::size_t> places;
   std::map<std::size_t, time_point> idle_since;
   time_point now{};
   auto steps = *rc::gen::inRange(0, 200);
   for (int i = 0; i < steps; ++i) {
-    auto any = *rc::gen::inRange<std::uint64_t>(1, naive.last + 2);
+    auto any = *rc::gen::inRange<std::uint64_t>(1, model.last + 2);
     switch (*rc::gen::inRange(0, 6)) {
       case 0: {
         auto deadline = now + std::chrono::seconds(*rc::gen::inRange(0, 5));
-        RC_ASSERT(plan.add(deadline) == naive.add(deadline));
+        RC_ASSERT(plan.add(deadline) == model.add(deadline));
         break;
       }
       case 1: {
         auto x = plan.next();
-        RC_ASSERT((x ? std::optional{x->what} : std::nullopt) == naive.next());
+        RC_ASSERT((x ? std::optional{x->what} : std::nullopt) == model.next());
         if (x) {
           RC_ASSERT(x->thread < threads);
           for (auto& [job, thread] : places)
@@ -94,10 +94,10 @@ RC_GTEST_PROP(pool_plan_property, does_what_a_list_does, ()) {
       }
       case 2:
         now += std::chrono::seconds(*rc::gen::inRange(0, 3));
-        RC_ASSERT(plan.overdue(now) == naive.overdue(now));
+        RC_ASSERT(plan.overdue(now) == model.overdue(now));
         break;
       case 3:
-        RC_ASSERT(plan.drop(any) == naive.drop(any));
+        RC_ASSERT(plan.drop(any) == model.drop(any));
         break;
       case 4: {
         auto first = std::ranges::min_element(idle_since, {},
@@ -113,18 +113,18 @@ RC_GTEST_PROP(pool_plan_property, does_what_a_list_does, ()) {
         break;
       }
       default:
-        RC_ASSERT(plan.finish(any, now) == naive.finish(any));
+        RC_ASSERT(plan.finish(any, now) == model.finish(any));
         if (auto place = places.extract(any))
           idle_since[place.mapped()] = now;
     }
     auto wakes = never;
-    for (auto& [job, deadline] : naive.waiting)
+    for (auto& [job, deadline] : model.waiting)
       wakes = std::min(wakes, deadline);
     for (auto& [thread, since] : idle_since)
       wakes = std::min(wakes, since + patience);
     RC_ASSERT(plan.wakes_at() == wakes);
-    RC_ASSERT(plan.running() == naive.running.size());
-    RC_ASSERT(plan.waiting() == naive.waiting.size());
+    RC_ASSERT(plan.running() == model.running.size());
+    RC_ASSERT(plan.waiting() == model.waiting.size());
     RC_ASSERT(plan.running() <= threads);
   }
 }

@@ -12,7 +12,7 @@ namespace caisson {
 namespace {
 
 // A sorted tree does slowly and obviously what the heap does.
-class naive_queue {
+class timer_queue_model {
 public:
   void push(int id, time_point at) { where_[id] = timers_.emplace(at, id); }
 
@@ -70,7 +70,7 @@ rc::Gen<time_point> some_time() {
 RC_GTEST_PROP(timer_queue_model, agrees_with_a_sorted_tree, ()) {
   auto steps = *rc::gen::inRange(1, 1000);
   timer_queue<int> q;
-  naive_queue model;
+  timer_queue_model model;
   std::vector<timer_queue<int>::handle> handles;
   for (int i = 0; i < steps; ++i) {
     auto what = *rc::gen::weightedElement<step>({{80, step::push},

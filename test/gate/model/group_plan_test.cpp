@@ -23,9 +23,9 @@ using detail::group_plan;
 using strings = std::vector<std::string>;
 
 // Looks at all members for everything.
-class group_model {
+class group_plan_model {
 public:
-  explicit group_model(supervision_group_config c) : c_(c) {}
+  explicit group_plan_model(supervision_group_config c) : c_(c) {}
 
   void join(std::size_t who, std::uint32_t rank) {
     if (who == all_.size())
@@ -212,7 +212,7 @@ supervision_group_config config_number(unsigned n) {
 RC_GTEST_PROP(group_plan_model_property, gives_the_same_orders, ()) {
   auto c = config_number(*rc::gen::inRange(0u, 24u));
   group_plan plan{c};
-  group_model expected{c};
+  group_plan_model expected{c};
   auto now = time_point{} + 1h;
   std::size_t n = 0;
   auto join = [&](std::uint32_t rank) {

@@ -29,9 +29,9 @@ struct row_call {
 };
 
 // Everybody stands in a row; whose turn it is is found by looking at all.
-class plain_row {
+class waiting_queue_model {
 public:
-  plain_row(wait_order o, queue_settings s) : order(o), rules(s) {}
+  waiting_queue_model(wait_order o, queue_settings s) : order(o), rules(s) {}
 
   void join(const call_info& c, time_point now) {
     row.push_back({c, now});
@@ -233,7 +233,7 @@ private:
 
 class compared {
 public:
-  compared(wait_order o, const queue_settings& s) : queue(o, s), plain(o, s) {}
+  compared(wait_order o, const queue_settings& s) : queue(o, s), model(o, s) {}
 
   call_info newcomer(int n, int m) {
     call_info c;
@@ -249,33 +249,33 @@ public:
     auto& s = stays[c.id];
     s.permits = c.permits;
     queue.join(c, s, now, never, static_cast<std::uint32_t>(c.id));
-    plain.join(c, now);
+    model.join(c, now);
   }
 
   void leave(int n) {
-    if (plain.row.empty())
+    if (model.row.empty())
       return;
-    auto i = static_cast<std::size_t>(n) % plain.row.size();
-    auto id = plain.row[i].info.id;
+    auto i = static_cast<std::size_t>(n) % model.row.size();
+    auto id = model.row[i].info.id;
     RC_ASSERT(queue.waits(stays.at(id), id));
     RC_ASSERT(queue.leave(stays.at(id)).call == id);
     RC_ASSERT(!queue.waits(stays.at(id), id));
-    plain.remove(id, false);
+    model.remove(id, false);
   }
 
   void take_next(bool pays) {
-    if (plain.row.empty())
+    if (model.row.empty())
       return;
-    auto id = plain.next();
+    auto id = model.next();
     auto w = pays ? queue.take_next() : queue.drop_next();
     RC_ASSERT(w.call == id);
     RC_ASSERT(w.note == id);
-    plain.remove(id, pays);
+    model.remove(id, pays);
   }
 
   // It is the turn of whoever comes now if that is so once it waits.
   void ask_about(const call_info& c) {
-    auto with = plain;
+    auto with = model;
     with.join(c, now);
     RC_ASSERT(queue.newcomer_is_next(c, now) == (with.next() == c.id));
     std::int64_t before = 0;
@@ -286,40 +286,40 @@ public:
       with.remove(with.next(), true);
     }
     auto known = queue.weight_before(c, now);
-    if (plain.order != wait_order::fair)
+    if (model.order != wait_order::fair)
       RC_ASSERT(known <= before);
-    if (plain.order < wait_order::deadline_first || before == plain.weight())
-      RC_ASSERT(plain.order == wait_order::fair || known == before);
+    if (model.order < wait_order::deadline_first || before == model.weight())
+      RC_ASSERT(model.order == wait_order::fair || known == before);
   }
 
   void come_to_a_full_queue(const call_info& c) {
-    if (plain.row.empty())
+    if (model.row.empty())
       return;
-    auto leaves = plain.who_leaves(c, now);
+    auto leaves = model.who_leaves(c, now);
     auto removed_call = queue.make_room(c, now);
     RC_ASSERT((removed_call ? removed_call->call : 0) == leaves);
     if (leaves == 0)
       return;
-    plain.remove(leaves, false);
+    model.remove(leaves, false);
     join(c);
   }
 
   void reorder(wait_order o, const queue_settings& s) {
     queue.reorder(o, s, now);
-    plain.reorder(o, s);
+    model.reorder(o, s);
   }
 
   void check() const {
-    RC_ASSERT(queue.size() == plain.row.size());
-    RC_ASSERT(queue.weight() == plain.weight());
-    RC_ASSERT(queue.empty() == plain.row.empty());
+    RC_ASSERT(queue.size() == model.row.size());
+    RC_ASSERT(queue.weight() == model.weight());
+    RC_ASSERT(queue.empty() == model.row.empty());
     if (!queue.empty())
-      RC_ASSERT(queue.next().call == plain.next());
+      RC_ASSERT(queue.next().call == model.next());
   }
 
   time_point now = start;
   waiting_queue queue;
-  plain_row plain;
+  waiting_queue_model model;
   std::map<call_id, waiting_queue::stay> stays;
 
 private:

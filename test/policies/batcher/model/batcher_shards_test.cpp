@@ -15,7 +15,7 @@ namespace caisson::test {
 namespace {
 
 // What waits, by shard: looks at every item each time.
-struct naive_shards {
+struct batcher_shards_model {
   struct item {
     call_id call;
     time_point joined;
@@ -196,14 +196,14 @@ private:
   }
 
   batch_host b_;
-  naive_shards model_;
+  batcher_shards_model model_;
   std::set<call_id> held_;
   std::vector<std::uint64_t> running_;
   // Batches may have been sent early.
   bool evicting_ = false;
 };
 
-RC_GTEST_PROP(batcher_shards_model, agrees_with_naive_shards, ()) {
+RC_GTEST_PROP(batcher_shards_model, agrees_with_its_model, ()) {
   shards_driver d;
   auto steps = *rc::gen::inRange(1, 400);
   for (int i = 0; i < steps; ++i)

@@ -16,7 +16,7 @@ namespace {
 // -- the model ----------------------------------------------------------------
 
 // What becomes of the items of one batch, and how often something is sent.
-struct split_model {
+struct batcher_split_model {
   std::set<call_id> poison;
   std::map<call_id, bool> ends;
   std::size_t sent = 0;
@@ -106,7 +106,7 @@ RC_GTEST_PROP(batcher_split_model, ends_each_item_as_halving_does, ()) {
   auto c = splitter(*rc::gen::element<std::uint32_t>(1, 2, 5, 1000));
   batch_host b{c};
   auto n = *rc::gen::inRange(1, 100);
-  split_model model;
+  batcher_split_model model;
   model.poison = some_poison(n);
   for (int i = 0; i < n; ++i)
     b.arrive();

@@ -22,7 +22,7 @@ using call_ids = std::vector<call_id>;
 // -- the model ----------------------------------------------------------------
 
 // What a batcher is to do, by looking at every item each time.
-struct naive_batcher {
+struct batcher_model {
   struct item {
     std::string identity;
     std::vector<std::pair<call_id, time_point>> calls; // and deadlines
@@ -421,7 +421,7 @@ private:
   }
 
   batcher policy_;
-  naive_batcher model_;
+  batcher_model model_;
   random_source random_;
   naming_env e_;
   std::map<call_id, std::pair<call_info, slot>> calls_;
@@ -433,7 +433,7 @@ private:
   int sent_ = 0;
 };
 
-RC_GTEST_PROP(batcher_model, agrees_with_a_naive_batcher, ()) {
+RC_GTEST_PROP(batcher_model, agrees_with_its_model, ()) {
   driver d{some_batcher()};
   auto steps = *rc::gen::inRange(1, 600);
   for (int i = 0; i < steps; ++i)

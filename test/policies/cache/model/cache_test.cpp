@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 // -- the model ----------------------------------------------------------------
 
 // What a cache is to do, by looking at everything each time.
-struct naive_cache {
+struct cache_model {
   static bool is_bad(const std::string& text) { return text.starts_with("!"); }
   // Of the class `fail`.
   static bool is_none(const std::string& text) {
@@ -303,8 +303,8 @@ cache_config some_cache() {
 class pair_of_caches {
 public:
   explicit pair_of_caches(const cache_config& c) : real_{c} {
-    naive_.config = c;
-    naive_.now = real_.e.now;
+    model_.config = c;
+    model_.now = real_.e.now;
   }
 
   void step() {
@@ -316,7 +316,7 @@ public:
         auto key = some_key();
         auto time = *rc::gen::element<duration>(2ms, 1h, unlimited);
         auto id = real_.read_within(key, time);
-        naive_.read(id, key, time_after(naive_.now, time));
+        model_.read(id, key, time_after(model_.now, time));
         break;
       }
       case 4:
@@ -330,19 +330,19 @@ public:
       case 8: {
         auto key = some_key();
         auto id = real_.change(key);
-        naive_.change(id, key);
+        model_.change(id, key);
         break;
       }
       case 9:
         if (*rc::gen::inRange(0, 8) == 0) {
           real_.reset();
-          naive_.reset();
+          model_.reset();
         }
         break;
       default: {
         auto d = *rc::gen::element<duration>(1ns, 1ms, 2ms, 3ms, 1s);
         real_.pass(d);
-        naive_.now += d;
+        model_.now += d;
       }
     }
     compare();
@@ -361,11 +361,11 @@ private:
 
   void end_one() {
     std::vector<std::size_t> open;
-    for (std::size_t i = 0; i < naive_.children.size(); ++i)
-      if (!naive_.children[i].over)
+    for (std::size_t i = 0; i < model_.children.size(); ++i)
+      if (!model_.children[i].over)
         open.push_back(i + 1);
     std::vector<call_id> below;
-    for (const auto& [call, text] : naive_.got)
+    for (const auto& [call, text] : model_.got)
       if (text == "below")
         below.push_back(call);
     if (open.size() + below.size() == 0)
@@ -374,56 +374,56 @@ private:
     auto text = some_text();
     if (n >= open.size()) {
       real_.reply_to(below[n - open.size()], text);
-      naive_.end_alone(below[n - open.size()], text);
+      model_.end_alone(below[n - open.size()], text);
     } else if (*rc::gen::inRange(0, 4) == 0) {
       auto why = *rc::gen::element(errc::breaker_open, errc::deadline_exceeded,
                                    errc::deadline_exceeded);
       real_.refuse(open[n], why);
-      naive_.end(open[n], std::string{name_of(why)}, false);
+      model_.end(open[n], std::string{name_of(why)}, false);
     } else {
       real_.reply(open[n], text);
-      naive_.end(open[n], text, true);
+      model_.end(open[n], text, true);
     }
   }
 
   void leave_one() {
     std::vector<call_id> open;
-    for (const auto& [call, text] : naive_.got)
+    for (const auto& [call, text] : model_.got)
       if (text == "below" || text == "...")
         open.push_back(call);
     if (open.empty())
       return;
     auto call = *rc::gen::elementOf(open);
     real_.drop(call);
-    naive_.leave(call);
+    model_.leave(call);
   }
 
   void compare() {
-    RC_ASSERT(real_.children() == naive_.children.size());
-    for (const auto& [call, text] : naive_.got)
+    RC_ASSERT(real_.children() == model_.children.size());
+    for (const auto& [call, text] : model_.got)
       RC_ASSERT(real_.got(call) == text);
     std::vector<metric> all;
     real_.policy.list_metrics(all);
     for (const auto& m : all)
       if (std::string name{m.name}; !m.gauge)
-        RC_ASSERT(std::pair(name, naive_.counted[name])
+        RC_ASSERT(std::pair(name, model_.counted[name])
                   == std::pair(name, m.value));
     RC_ASSERT(real_.count("entries")
-              == static_cast<std::int64_t>(naive_.answers.size()));
+              == static_cast<std::int64_t>(model_.answers.size()));
     RC_ASSERT(real_.count("entries")
               <= std::int64_t{real_.policy.config().max_entries});
-    auto loading = std::count_if(naive_.children.begin(), naive_.children.end(),
+    auto loading = std::count_if(model_.children.begin(), model_.children.end(),
                                  [](const auto& x) { return !x.over; });
     RC_ASSERT(real_.count("loading") == loading);
-    RC_ASSERT(real_.count("keys") == naive_.keys());
+    RC_ASSERT(real_.count("keys") == model_.keys());
   }
 
   cache_rig real_;
-  naive_cache naive_;
+  cache_model model_;
   int texts_ = 0;
 };
 
-RC_GTEST_PROP(cache_property, does_what_a_naive_cache_does, ()) {
+RC_GTEST_PROP(cache_property, agrees_with_its_model, ()) {
   pair_of_caches both{some_cache()};
   auto steps = *rc::gen::inRange(1, 120);
   for (int i = 0; i < steps; ++i)

@@ -21,9 +21,9 @@ using namespace std::chrono_literals;
 using detail::limit_learner;
 
 // Keeps every call, and goes through all of them for each question.
-class naive_learner {
+class limit_learner_model {
 public:
-  explicit naive_learner(const learned_limit& c) : config_(c) {}
+  explicit limit_learner_model(const learned_limit& c) : config_(c) {}
 
   void add(duration took, bool done, time_point now) {
     newest_ = std::max(newest_, number_of(now));
@@ -121,7 +121,7 @@ private:
   std::int64_t newest_ = 0;
 };
 
-RC_GTEST_PROP(limit_learner, agrees_with_the_naive_one, ()) {
+RC_GTEST_PROP(limit_learner, agrees_with_its_model, ()) {
   learned_limit c;
   c.on = true;
   c.quantile = *rc::gen::element(0.5, 0.9, 0.95, 0.999);
@@ -135,7 +135,7 @@ RC_GTEST_PROP(limit_learner, agrees_with_the_naive_one, ()) {
                                             10ms, 11ms,  1s,  1h};
   auto otherwise = *rc::gen::element<duration>(1ms, 1s, unlimited);
   limit_learner real{c};
-  naive_learner naive{c};
+  limit_learner_model model{c};
   auto now = time_point{} + 1000h;
   for (auto& op : *operations(5)) {
     auto took = pick(lengths, op.how) * static_cast<int>(1 + op.which % 3);
@@ -143,18 +143,18 @@ RC_GTEST_PROP(limit_learner, agrees_with_the_naive_one, ()) {
       case 0:
       case 1:
         real.succeeded(took, now);
-        naive.add(took, true, now);
+        model.add(took, true, now);
         break;
       case 2:
         real.cut_off(took, now);
-        naive.add(took, false, now);
+        model.add(took, false, now);
         break;
       case 3:
         now += c.window / static_cast<int>(1 + op.how % 60);
         break;
       case 4:
         now += real.period();
-        RC_ASSERT(real.limit(now, otherwise) == naive.limit(now, otherwise));
+        RC_ASSERT(real.limit(now, otherwise) == model.limit(now, otherwise));
         break;
     }
   }

@@ -22,7 +22,7 @@ using detail::promised_turns;
 using detail::rate_shape;
 using detail::rate_source;
 
-class plain_promises {
+class promised_turns_model {
 public:
   using list = std::map<std::pair<time_point, call_id>, std::uint32_t>;
 
@@ -93,27 +93,27 @@ struct promises_by_two {
                time_point from, bool stays) {
     auto turn = quick.turn_of(source, before, n, from);
     before.push_back(n);
-    RC_ASSERT(turn == plain.turn_of(source, before, from));
+    RC_ASSERT(turn == model.turn_of(source, before, from));
     if (!stays)
       return;
     ++last;
     quick.add(turn, last, n);
-    plain.turns.emplace(std::pair{turn, last}, n);
+    model.turns.emplace(std::pair{turn, last}, n);
   }
 
   void give_back(std::size_t n) {
-    if (plain.turns.empty())
+    if (model.turns.empty())
       return;
-    auto i = std::next(plain.turns.begin(),
-                       static_cast<std::ptrdiff_t>(n % plain.turns.size()));
+    auto i = std::next(model.turns.begin(),
+                       static_cast<std::ptrdiff_t>(n % model.turns.size()));
     RC_ASSERT(quick.remove(source, i->first.first, i->first.second));
-    plain.turns.erase(i);
+    model.turns.erase(i);
   }
 
   void take(std::uint32_t n) {
     auto other = source;
     auto taken = quick.take(source, n);
-    RC_ASSERT(taken == plain.take(other, n));
+    RC_ASSERT(taken == model.take(other, n));
     RC_ASSERT(source == other);
   }
 
@@ -127,14 +127,14 @@ struct promises_by_two {
   void advance(duration d) {
     now += d;
     quick.catch_up(source, now);
-    plain.catch_up(now);
-    RC_ASSERT(quick.size() == plain.turns.size());
+    model.catch_up(now);
+    RC_ASSERT(quick.size() == model.turns.size());
   }
 
   time_point now = at(std::chrono::seconds(1));
   rate_source source;
   promised_turns quick;
-  plain_promises plain;
+  promised_turns_model model;
   call_id last = 0;
 };
 

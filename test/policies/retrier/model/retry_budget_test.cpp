@@ -25,22 +25,22 @@ retry_budget::limits some_limits() {
 constexpr std::array<duration, 8> budget_steps{0ns,   1ns, 10ms, 100ms,
                                                123ms, 1s,  7s,   61s};
 
-RC_GTEST_PROP(retry_budget, agrees_with_the_naive_one, ()) {
+RC_GTEST_PROP(retry_budget, agrees_with_its_model, ()) {
   auto l = some_limits();
   retry_budget real{l};
-  retry_budget_model naive{l};
+  retry_budget_model model{l};
   auto now = start;
   for (auto& op : *operations(10)) {
     switch (op.kind) {
       default:
         real.deposit(now);
-        naive.deposit(now);
+        model.deposit(now);
         break;
       case 4:
       case 5: {
         std::uint32_t cost = op.how % 3 == 0 ? 7 : 1;
         RC_ASSERT(real.try_withdraw(now, cost)
-                  == naive.try_withdraw(now, cost));
+                  == model.try_withdraw(now, cost));
         break;
       }
       case 6:
@@ -53,11 +53,11 @@ RC_GTEST_PROP(retry_budget, agrees_with_the_naive_one, ()) {
       case 9:
         if (op.how < 100) {
           real.clear();
-          naive.clear();
+          model.clear();
         }
         break;
     }
-    auto left = naive.balance(now);
+    auto left = model.balance(now);
     RC_ASSERT(real.balance(now) == left);
     RC_ASSERT(real.balance() == left);
   }

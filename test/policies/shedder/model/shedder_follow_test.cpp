@@ -21,7 +21,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// What a callee has said, and what was kept from it since.
-class naive_follower {
+class shedder_follow_model {
 public:
   struct fate {
     bool goes = true;
@@ -164,11 +164,11 @@ private:
 
   follower real_{followed(), most_answers};
   int answers_ = 0;
-  naive_follower model_;
+  shedder_follow_model model_;
   random_source draws_{7};
 };
 
-RC_GTEST_PROP(shedder_follow_property, does_what_a_naive_model_does, ()) {
+RC_GTEST_PROP(shedder_follow_property, agrees_with_its_model, ()) {
   follow_run r;
   for (const auto& op : *operations(6))
     r.step(op);

@@ -4,7 +4,7 @@
 #include <caisson/settings/settings.hpp>
 
 #include <support/operations.hpp>
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -86,7 +86,7 @@ struct policy_model {
   using settings = typename Policy::config_type;
   /// Hosts the policy; made by `rig_of(settings)` if there is such a function,
   /// otherwise from `config_of(settings)`.
-  using rig = solo<Policy>;
+  using rig = test::rig<Policy>;
 
   static constexpr step_shares shares{};
   /// How many steps a run has at most.
@@ -141,7 +141,7 @@ struct policy_model {
   void check(const rig&) {}
 
   /// The instant of the step, or a later one.
-  time_point now = solo<Policy>::start();
+  time_point now = rig::start();
   std::map<call_id, Call> calls;
   std::map<std::string, std::int64_t> count;
 

@@ -3,7 +3,7 @@
 
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <cstdint>
 #include <string>
@@ -26,8 +26,8 @@ inline semaphore_config partitioned(share_list list,
 inline const share_list two = {{"live", 0.7}, {"batch", 0.2}};
 
 /// Calls are named by their keys.
-struct shared_rig : solo<semaphore> {
-  using solo::solo;
+struct shared_rig : rig<semaphore> {
+  using rig::rig;
 
   call_id of(const std::string& key, std::uint32_t permits = 1) {
     auto c = heavy(permits);

@@ -3,7 +3,7 @@
 
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -161,7 +161,7 @@ public:
   }
 
   semaphore_config config;
-  time_point now = solo<semaphore>::start();
+  time_point now = rig<semaphore>::start();
   std::vector<waiter> queue;
   std::map<call_id, runner> running;
   std::map<call_id, time_point> delayed;

@@ -4,7 +4,7 @@
 #include <caisson/stack/add.hpp>
 #include <caisson/stack/layers/shedder_layer.hpp>
 
-#include <policies/shedder/model/shedding.hpp>
+#include <policies/shedder/model/shedder_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <support/operations.hpp>
 #include <support/partitions_model.hpp>
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-using partition_rig = solo<semaphore>;
+using semaphore_rig = rig<semaphore>;
 
 // -- operations ---------------------------------------------------------------
 
@@ -171,7 +171,7 @@ private:
     m.reconfigure(c, keys_);
   }
 
-  partition_rig h;
+  semaphore_rig h;
   partitions_model m;
   std::map<call_id, std::string> keys_;
 };

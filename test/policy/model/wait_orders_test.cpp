@@ -2,7 +2,7 @@
 #include <caisson/policies/semaphore.hpp>
 
 #include <support/operations.hpp>
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-using queue_rig = solo<semaphore>;
+using semaphore_rig = rig<semaphore>;
 
 rc::Gen<semaphore_config> any_queue() {
   return rc::gen::apply(
@@ -53,7 +53,7 @@ rc::Gen<semaphore_config> any_queue() {
     rc::gen::arbitrary<bool>());
 }
 
-call_id nth_at(const queue_rig& h, int n, bool also_held) {
+call_id nth_at(const semaphore_rig& h, int n, bool also_held) {
   std::vector<call_id> all;
   for (auto& [id, x] : h.calls)
     if (x.where == place::below || (also_held && x.where == place::held))
@@ -61,7 +61,7 @@ call_id nth_at(const queue_rig& h, int n, bool also_held) {
   return all.empty() ? 0 : all[static_cast<std::size_t>(n) % all.size()];
 }
 
-void check_sums(const queue_rig& h) {
+void check_sums(const semaphore_rig& h) {
   auto n = [&](const char* name) { return h.count(name); };
   std::int64_t below = 0;
   std::int64_t held = 0;
@@ -88,7 +88,7 @@ void check_sums(const queue_rig& h) {
 
 // Who waits although a permit is free weighs more than is free, or is behind
 // one that does.
-void check_use(const queue_rig& h) {
+void check_use(const semaphore_rig& h) {
   const auto& c = h.policy.config();
   auto free = std::int64_t{c.permits} - h.count("in_use");
   if (free <= 0 || h.count("waiting") == 0 || !c.partitions.borrow)
@@ -99,7 +99,7 @@ void check_use(const queue_rig& h) {
   RC_ASSERT(too_heavy);
 }
 
-void act(const scripted_step& x, queue_rig& h) {
+void act(const scripted_step& x, semaphore_rig& h) {
   auto [what, n, m] = x;
   if (what < 11) {
     call_info c;
@@ -127,7 +127,7 @@ void act(const scripted_step& x, queue_rig& h) {
 
 RC_GTEST_PROP(wait_orders_property, keep_the_rules_of_a_semaphore, ()) {
   auto config = *any_queue();
-  queue_rig h{config};
+  semaphore_rig h{config};
   auto ops = *any_steps(250, 25, 1000);
   for (auto& x : ops) {
     act(x, h);

@@ -3,7 +3,7 @@
 #include <caisson/policy/callback.hpp>
 
 #include <policies/breaker/model/breaker_rig.hpp>
-#include <policies/retrier/model/retrying.hpp>
+#include <policies/retrier/model/retrier_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ schedule counting_schedule(const fuse& x) {
 
 TEST(call_user, returns_what_the_function_returns) {
   random_source random;
-  solo<breaker>::recording e{time_point{}, random};
+  rig<breaker>::recording e{time_point{}, random};
   EXPECT_EQ(call_user(
               "f", [] { return 7; }, e),
             7);
@@ -65,7 +65,7 @@ TEST(call_user, returns_what_the_function_returns) {
 
 TEST(call_user, reports_to_the_host_what_was_thrown) {
   random_source random;
-  solo<breaker>::recording e{time_point{}, random};
+  rig<breaker>::recording e{time_point{}, random};
   auto f = []() -> int { throw std::logic_error{"no"}; };
   auto g = [] { throw 7; };
   EXPECT_EQ(call_user("f", f, e), std::nullopt);
@@ -140,7 +140,7 @@ TEST(throwing_by_value, lets_a_fallback_pass_the_outcome_up) {
                  outcome::failure(errc::worker_down, true)})
     for (auto at_alternative : {false, true}) {
       *x.lit = false;
-      solo<fallback> h{c, 2u};
+      rig<fallback> h{c, 2u};
       auto id = h.arrive();
       if (at_alternative)
         h.fail(id);

@@ -1,7 +1,7 @@
 // How policies act on what an adapter says of an answer.
 #include "policies/breaker/model/breaker_rig.hpp"
 #include "policies/limiter/model/limiter_rig.hpp"
-#include "policies/retrier/model/retrying.hpp"
+#include "policies/retrier/model/retrier_rig.hpp"
 #include "support/judging.hpp"
 
 #include <caisson/policies/fallback.hpp>
@@ -176,7 +176,7 @@ TEST(answer_policies, a_retrier_repeats_what_the_matrix_allows) {
   for (const auto& x : table) {
     auto c = retrying::simple_retrier();
     c.max_attempts = 4;
-    solo<retrier> h{c};
+    rig<retrier> h{c};
     auto id = h.arrive();
     h.finish(id, http(x.status));
     auto attempts = 1;
@@ -199,7 +199,7 @@ TEST(answer_policies, a_retrier_repeats_what_was_certainly_not_done) {
                                 {"08006", false},
                                 {"40003", false},
                                 {"57P01", false}}) {
-    solo<retrier> h{c};
+    rig<retrier> h{c};
     auto id = h.arrive();
     h.finish(id, answer(sqlstate_answer(code)));
     EXPECT_EQ(h.where(id), repeated ? place::held : place::passed) << code;
@@ -214,7 +214,7 @@ TEST(answer_policies, a_retrier_obeys_retry_after_up_to_its_cap) {
                                 {0s, 10ms},
                                 {2s + 1ns, do_not_retry},
                                 {do_not_retry, do_not_retry}}) {
-    solo<retrier> h{c};
+    rig<retrier> h{c};
     auto id = h.arrive();
     auto o = http(503);
     o.retry_after = reports;
@@ -259,7 +259,7 @@ TEST(answer_policies, a_fallback_steps_in_unless_the_request_is_at_fault) {
                                {429, true},
                                {500, true},
                                {503, true}}) {
-    solo<fallback> h{fallback_config{}, 1u};
+    rig<fallback> h{fallback_config{}, 1u};
     auto id = h.arrive();
     h.finish(id, http(status));
     EXPECT_EQ(h.where(id), falls ? place::redirected : place::passed) << status;
@@ -268,7 +268,7 @@ TEST(answer_policies, a_fallback_steps_in_unless_the_request_is_at_fault) {
   // Unless it is asked to.
   fallback_config c;
   c.classify.allow = strings{"http:404"};
-  solo<fallback> h{c, 1u};
+  rig<fallback> h{c, 1u};
   auto id = h.arrive();
   h.finish(id, http(404));
   EXPECT_EQ(h.where(id), place::redirected);
@@ -277,11 +277,11 @@ TEST(answer_policies, a_fallback_steps_in_unless_the_request_is_at_fault) {
 TEST(answer_policies, a_limiter_is_drained_by_too_many_requests) {
   for (auto [status, drained] :
        {std::pair{429, 1}, {503, 0}, {404, 0}, {200, 0}}) {
-    solo<limiter> h{some_limiter(10, 1s, 5)};
+    rig<limiter> h{some_limiter(10, 1s, 5)};
     h.finish(h.arrive(), http(status));
     EXPECT_EQ(h.count("drained"), drained) << status;
   }
-  solo<limiter> h{some_limiter(10, 1s, 5)};
+  rig<limiter> h{some_limiter(10, 1s, 5)};
   auto o = http(503);
   o.retry_after = 2s;
   h.finish(h.arrive(), o);
@@ -289,7 +289,7 @@ TEST(answer_policies, a_limiter_is_drained_by_too_many_requests) {
 }
 
 TEST(answer_policies, a_limiter_keeps_the_price_of_an_answer) {
-  solo<limiter> h{some_limiter(10, 1s, 5)};
+  rig<limiter> h{some_limiter(10, 1s, 5)};
   h.finish(h.arrive(), answer(sqlstate_answer("40001")));
   EXPECT_EQ(h.count("tokens"), 4);
   EXPECT_EQ(h.count("returned"), 0);

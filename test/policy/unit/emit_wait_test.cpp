@@ -2,7 +2,7 @@
 #include <caisson/policies/keyed/keyed.hpp>
 #include <caisson/policies/semaphore.hpp>
 
-#include <policies/batcher/unit/batch_host.hpp>
+#include <policies/batcher/model/batcher_rig.hpp>
 #include <policies/limiter/model/limiter_rig.hpp>
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ semaphore_config queueing(std::uint32_t permits, wait_order order) {
 }
 
 TEST(emit_wait, semaphore_reports_permits_in_use_and_waiting_calls) {
-  solo<semaphore> h{queueing(3, wait_order::fifo)};
+  rig<semaphore> h{queueing(3, wait_order::fifo)};
   auto a = h.arrive(heavy(2));
   auto b = h.arrive(heavy(2));
   auto c = h.arrive();
@@ -43,7 +43,7 @@ TEST(emit_wait, semaphore_reports_permits_in_use_and_waiting_calls) {
 }
 
 TEST(emit_wait, semaphore_does_not_count_who_is_pushed_out) {
-  solo<semaphore> h{queueing(1, wait_order::lifo)};
+  rig<semaphore> h{queueing(1, wait_order::lifo)};
   h.arrive();
   h.arrive();
   auto b = h.arrive();
@@ -73,7 +73,7 @@ TEST(emit_wait, batcher_reports_batches_in_flight_and_items_of_the_next) {
   batcher_config c;
   c.max_items = 2;
   c.max_outstanding = 1;
-  batch_host h{c};
+  batcher_rig h{c};
   auto a = h.arrive();
   EXPECT_EQ(h.e.waits, (waits{{a, 0, 1}}));
   // This one completes the batch.
@@ -87,7 +87,7 @@ TEST(emit_wait, batcher_reports_batches_in_flight_and_items_of_the_next) {
 }
 
 TEST(emit_wait, is_reported_for_each_key_by_itself) {
-  solo<keyed<semaphore>> h{
+  rig<keyed<semaphore>> h{
     keyed_config<semaphore>{queueing(1, wait_order::fifo)}};
   for (const auto* key : {"a", "a", "b", "b"})
     h.arrive(of_key(key));

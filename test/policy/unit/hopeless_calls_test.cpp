@@ -1,7 +1,7 @@
 // Calls that wait although they cannot be answered in time.
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -26,8 +26,8 @@ semaphore_config hopeful(std::uint32_t permits = 1,
   return c;
 }
 
-struct hope_rig : solo<semaphore> {
-  using solo::solo;
+struct hope_rig : rig<semaphore> {
+  using rig::rig;
 
   call_id with(duration time_left, std::string key = {}) {
     auto c = of_key(std::move(key));

@@ -323,7 +323,7 @@ TEST(partitions, of_an_adaptive_limit_follow_it) {
   c.window = 1ms;
   c.backoff = 0.5;
   c.partitions.list = two;
-  solo<adaptive_limit> h{c};
+  rig<adaptive_limit> h{c};
   std::vector<call_id> batch;
   for (int i = 0; i < 12; ++i)
     batch.push_back(h.arrive(of_key("batch")));
@@ -357,7 +357,7 @@ TEST(partitions, that_must_not_borrow_raise_no_limit) {
   c.min_samples = 1;
   c.window = 1ms;
   c.partitions = {.list = two, .borrow = false};
-  solo<adaptive_limit> h{c};
+  rig<adaptive_limit> h{c};
   for (int i = 0; i < 20; ++i)
     h.arrive(of_key("batch"));
   for (call_id id = 1; id <= 20; ++id) {

@@ -4,7 +4,7 @@
 #include <caisson/policies/semaphore.hpp>
 
 #include <support/problem_texts.hpp>
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -29,8 +29,8 @@ semaphore_config ordered(wait_order order, std::uint32_t max_waiters = 9) {
   return c;
 }
 
-struct order_rig : solo<semaphore> {
-  using solo::solo;
+struct order_rig : rig<semaphore> {
+  using rig::rig;
 
   call_id of(std::int32_t priority) {
     call_info c;

@@ -64,7 +64,7 @@ TEST(wait_times, do_not_overflow) {
 // -- semaphore ----------------------------------------------------------------
 
 TEST(wait_times, of_calls_that_get_their_permit) {
-  solo<semaphore> h{queueing(1, 5)};
+  rig<semaphore> h{queueing(1, 5)};
   auto a = h.arrive();
   auto b = h.arrive();
   h.advance(2ms);
@@ -80,7 +80,7 @@ TEST(wait_times, of_calls_that_get_their_permit) {
 }
 
 TEST(wait_times, of_calls_that_wait_in_vain) {
-  solo<semaphore> h{queueing(2, 2, 10ms, wait_order::lifo)};
+  rig<semaphore> h{queueing(2, 2, 10ms, wait_order::lifo)};
   h.arrive(heavy(2));
   auto evicted = h.arrive(heavy(2));
   h.advance(1ms);
@@ -103,7 +103,7 @@ TEST(wait_times, of_calls_that_wait_in_vain) {
 }
 
 TEST(wait_times, are_not_those_of_calls_that_do_not_wait) {
-  solo<semaphore> h{queueing(1, 0)};
+  rig<semaphore> h{queueing(1, 0)};
   h.arrive();
   h.advance(5ms);
   h.arrive();
@@ -112,7 +112,7 @@ TEST(wait_times, are_not_those_of_calls_that_do_not_wait) {
 }
 
 TEST(wait_times, begin_anew_with_a_reset) {
-  solo<semaphore> h{queueing(1, 5)};
+  rig<semaphore> h{queueing(1, 5)};
   auto a = h.arrive();
   h.arrive();
   h.advance(5ms);
@@ -126,7 +126,7 @@ TEST(wait_times, begin_anew_with_a_reset) {
 }
 
 TEST(wait_times, are_not_negative_when_the_clock_steps_back) {
-  solo<semaphore> h{queueing(1, 5)};
+  rig<semaphore> h{queueing(1, 5)};
   auto a = h.arrive();
   h.advance(5ms);
   h.arrive();

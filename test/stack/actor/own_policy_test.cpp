@@ -4,7 +4,7 @@
 #include <caisson/policies/breaker/breaker.hpp>
 
 #include "support/kinds.hpp"
-#include "support/solo.hpp"
+#include "support/rig.hpp"
 #include "support/stack_texts.hpp"
 #include "support/world.hpp"
 
@@ -32,7 +32,7 @@ call_info of(std::string key) {
 }
 
 TEST(key_ceiling, counts_each_key_for_itself) {
-  solo<key_ceiling> s{demo::key_ceiling_config{.per_key = 2}};
+  rig<key_ceiling> s{demo::key_ceiling_config{.per_key = 2}};
   s.arrive(of("a"));
   auto second = s.arrive(of("a"));
   auto third = s.arrive(of("a"));
@@ -45,7 +45,7 @@ TEST(key_ceiling, counts_each_key_for_itself) {
 }
 
 TEST(key_ceiling, gives_the_place_of_a_call_that_ends_in_any_way_to_another) {
-  solo<key_ceiling> s{demo::key_ceiling_config{.per_key = 1}};
+  rig<key_ceiling> s{demo::key_ceiling_config{.per_key = 1}};
   s.finish(s.arrive(of("a")));
   s.fail(s.arrive(of("a")));
   s.abandon(s.arrive(of("a")));
@@ -57,7 +57,7 @@ TEST(key_ceiling, gives_the_place_of_a_call_that_ends_in_any_way_to_another) {
 }
 
 TEST(key_ceiling, lets_calls_without_a_key_pass_unless_they_count) {
-  solo<key_ceiling> s{demo::key_ceiling_config{.per_key = 1}};
+  rig<key_ceiling> s{demo::key_ceiling_config{.per_key = 1}};
   auto before = s.arrive();
   s.arrive();
   EXPECT_EQ(s.count("unnamed"), 2);
@@ -72,7 +72,7 @@ TEST(key_ceiling, lets_calls_without_a_key_pass_unless_they_count) {
 }
 
 TEST(key_ceiling, lets_none_in_while_more_are_below_than_a_new_setting_allows) {
-  solo<key_ceiling> s{demo::key_ceiling_config{.per_key = 3}};
+  rig<key_ceiling> s{demo::key_ceiling_config{.per_key = 3}};
   auto a = s.arrive(of("a"));
   auto b = s.arrive(of("a"));
   s.policy.reconfigure({.per_key = 1}, s.e);
@@ -83,7 +83,7 @@ TEST(key_ceiling, lets_none_in_while_more_are_below_than_a_new_setting_allows) {
 }
 
 TEST(key_ceiling, forgets_its_counts_and_keeps_its_calls_on_reset) {
-  solo<key_ceiling> s{demo::key_ceiling_config{.per_key = 1}};
+  rig<key_ceiling> s{demo::key_ceiling_config{.per_key = 1}};
   s.arrive(of("a"));
   EXPECT_TRUE(s.policy.command(operator_command::reset, s.e));
   EXPECT_EQ(s.count("passed"), 0);

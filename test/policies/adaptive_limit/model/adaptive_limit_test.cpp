@@ -1,5 +1,5 @@
-#include <policies/adaptive_limit/model/adapting.hpp>
 #include <policies/adaptive_limit/model/adaptive_limit_model.hpp>
+#include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -55,7 +55,7 @@ rc::Gen<adaptive_limit_config> any_limit() {
     rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, 7)));
 }
 
-call_id nth_in(const limit_rig& h, int n, bool also_held) {
+call_id nth_in(const adaptive_limit_rig& h, int n, bool also_held) {
   std::vector<call_id> all;
   for (auto& [id, x] : h.calls)
     if (x.where == place::below || (also_held && x.where == place::held))
@@ -63,7 +63,7 @@ call_id nth_in(const limit_rig& h, int n, bool also_held) {
   return all.empty() ? 0 : all[static_cast<std::size_t>(n) % all.size()];
 }
 
-void check_rules(const limit_rig& h) {
+void check_rules(const adaptive_limit_rig& h) {
   const auto& c = h.policy.config();
   std::int64_t below = 0;
   std::int64_t held = 0;
@@ -97,14 +97,14 @@ void check_rules(const limit_rig& h) {
 }
 
 // A call may go down while others are below only within the limit.
-void check_admission(const limit_rig& h, call_id id) {
+void check_admission(const adaptive_limit_rig& h, call_id id) {
   if (h.where(id) != place::below)
     return;
   auto weight = std::max(h.calls.at(id).call.permits, 1u);
   RC_ASSERT(h.count("in_use") <= h.limit() || h.count("in_use") == weight);
 }
 
-void act(const scripted_step& x, limit_rig& h) {
+void act(const scripted_step& x, adaptive_limit_rig& h) {
   auto [what, n, how] = x;
   if (what < 10) {
     check_admission(
@@ -131,7 +131,7 @@ void act(const scripted_step& x, limit_rig& h) {
 
 RC_GTEST_PROP(adaptive_limit_property, keeps_its_rules, ()) {
   auto config = *any_limit();
-  limit_rig h{config};
+  adaptive_limit_rig h{config};
   auto ops = *any_steps(200, 24, 1000);
   for (auto& x : ops) {
     act(x, h);

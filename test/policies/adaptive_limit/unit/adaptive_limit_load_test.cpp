@@ -1,6 +1,6 @@
 // What each algorithm makes of a worker that gets more calls than it can
 // handle, and of one whose capacity changes.
-#include <policies/adaptive_limit/model/adapting.hpp>
+#include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ public:
     return sum / n;
   }
 
-  limit_rig& rig() { return h_; }
+  adaptive_limit_rig& rig() { return h_; }
 
 private:
   bool step(duration end) {
@@ -86,7 +86,7 @@ private:
                     queue_.front());
   }
 
-  limit_rig h_;
+  adaptive_limit_rig h_;
   random_source random_;
   std::size_t servers_ = 0;
   duration next_arrival_ = duration::zero();

@@ -1,5 +1,5 @@
 // Measurements of an adaptive limit that come while other things happen.
-#include <policies/adaptive_limit/model/adapting.hpp>
+#include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,10 +19,10 @@ adaptive_limit_config again() {
 }
 
 /// Has measured a baseline of 100 ms.
-class again_rig : public limit_rig {
+class again_rig : public adaptive_limit_rig {
 public:
   explicit again_rig(adaptive_limit_config c = again())
-    : limit_rig(std::move(c)) {
+    : adaptive_limit_rig(std::move(c)) {
     for (int i = 0; i < 2; ++i)
       round(2, 100ms);
     EXPECT_EQ(policy.state(), "adjusting");
@@ -118,7 +118,7 @@ TEST(limit_measured_again, ignores_what_went_down_at_the_instant_of_the_pin) {
 }
 
 TEST(limit_measured_again, learns_nothing_from_what_the_worker_does_not_have) {
-  limit_rig h{exact(limit_algorithm::aimd)};
+  adaptive_limit_rig h{exact(limit_algorithm::aimd)};
   auto id = h.arrive();
   auto& x = h.calls.at(id);
   h.policy.abandon(x.call, x.notes,
@@ -132,7 +132,7 @@ TEST(limit_measured_again, forgets_those_who_gave_up) {
   auto c = exact(limit_algorithm::aimd);
   c.initial_limit = c.min_limit = 1;
   c.max_waiters = 5;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   auto first = h.arrive();
   h.abandon(h.arrive());
   h.advance(2ms);
@@ -146,7 +146,7 @@ TEST(limit_measured_again, ends_as_new_settings_say) {
   auto c = again();
   c.measure_every = 2h;
   c.measure_at_most = 1h;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.arrive();
   h.advance(1s);
   EXPECT_EQ(h.policy.state(), "measuring");
@@ -160,7 +160,7 @@ TEST(limit_measured_again, ends_as_new_settings_say) {
 TEST(limit_measured_again, is_probed_by_the_present_limit) {
   auto c = exact(limit_algorithm::vegas);
   c.initial_limit = c.max_limit = 1'000;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.round(2, 10ms);
   while (h.limit() > 3)
     h.round(2, 10ms, 2);
@@ -174,7 +174,7 @@ TEST(limit_measured_again, takes_a_share_of_drops_exactly) {
   c.min_samples = 100;
   c.drop_share = 0.29;
   for (auto [drops, backed_off] : {std::pair{29, 0}, {30, 1}}) {
-    limit_rig h{c};
+    adaptive_limit_rig h{c};
     for (int i = 0; i < 100; ++i) {
       auto id = h.arrive();
       h.advance(1ms);

@@ -1,6 +1,6 @@
 // How an adaptive limit measures the latency without load, and follows the
 // gradient.
-#include <policies/adaptive_limit/model/adapting.hpp>
+#include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -24,10 +24,10 @@ adaptive_limit_config measuring() {
 }
 
 /// Has measured a baseline of `latency`.
-class measured_rig : public limit_rig {
+class measured_rig : public adaptive_limit_rig {
 public:
   explicit measured_rig(duration latency, adaptive_limit_config c = measuring())
-    : limit_rig(std::move(c)) {
+    : adaptive_limit_rig(std::move(c)) {
     measure(latency);
     e.reports.clear();
     e.details.clear();
@@ -89,7 +89,7 @@ TEST(gradient_limit, stays_within_its_bounds) {
 // -- measurements -------------------------------------------------------------
 
 TEST(limit_measurement, comes_first) {
-  limit_rig h{measuring()};
+  adaptive_limit_rig h{measuring()};
   EXPECT_EQ(h.policy.state(), "measuring");
   EXPECT_EQ(h.limit(), 3);
   EXPECT_EQ(h.policy.wakeup(), never);
@@ -111,7 +111,7 @@ TEST(limit_measurement, comes_first) {
 TEST(limit_measurement, takes_the_quantile) {
   auto c = measuring();
   c.quantile = 0.5;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   auto a = h.arrive();
   for (int i = 0; i < 3; ++i) {
     auto b = h.arrive();
@@ -202,7 +202,7 @@ TEST(limit_measurement, distinguishes_calls_of_the_same_instant) {
 }
 
 TEST(limit_measurement, ends_in_time_with_fewer_samples) {
-  limit_rig h{measuring()};
+  adaptive_limit_rig h{measuring()};
   auto ids = h.arrive_together(3);
   h.advance(50ms);
   h.finish(ids[0]);
@@ -236,7 +236,7 @@ TEST(limit_measurement, keeps_the_baseline_if_there_are_too_few) {
 TEST(limit_measurement, ends_although_all_calls_fail_and_lets_waiters_go) {
   auto c = measuring();
   c.max_waiters = 100;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   auto hung = h.arrive_together(3);
   auto waiting = h.arrive_together(10);
   for (auto id : hung)
@@ -259,7 +259,7 @@ TEST(limit_measurement, ends_although_all_calls_fail_and_lets_waiters_go) {
 TEST(limit_measurement, takes_no_longer_baseline_than_allowed) {
   auto c = measuring();
   c.max_baseline = 80ms;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.round(2, 100ms);
   h.round(2, 100ms);
   EXPECT_EQ(h.count("baseline_us"), 80'000);
@@ -272,7 +272,7 @@ TEST(limit_measurement, takes_no_longer_baseline_than_allowed) {
 TEST(limit_measurement, leaves_a_limit_that_is_lower_anyway) {
   auto c = measuring();
   c.min_limit = c.initial_limit = c.max_limit = 2;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   EXPECT_EQ(h.limit(), 2);
   EXPECT_EQ(h.admitted(3), 2);
 }
@@ -332,7 +332,7 @@ TEST(limit_measurement, does_not_come_one_after_the_other) {
 TEST(limit_measurement, ends_with_a_drain) {
   auto c = measuring();
   c.max_waiters = 5;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.arrive_together(8);
   EXPECT_EQ(h.count("waiting"), 5);
   h.policy.drain(h.e);

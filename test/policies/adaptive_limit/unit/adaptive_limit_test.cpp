@@ -2,8 +2,8 @@
 // settings.
 #include <caisson/policies/keyed/keyed.hpp>
 
-#include <policies/adaptive_limit/model/adapting.hpp>
-#include <support/solo.hpp>
+#include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ adaptive_limit_config steady(std::uint32_t permits, std::uint32_t waiters = 0) {
 // -- permits ------------------------------------------------------------------
 
 TEST(adaptive_limit, lends_as_many_permits_as_the_limit_allows) {
-  limit_rig h{steady(3)};
+  adaptive_limit_rig h{steady(3)};
   EXPECT_EQ(h.admitted(5), 3);
   EXPECT_EQ(h.count("passed"), 3);
   EXPECT_EQ(h.count("queue_full"), 2);
@@ -48,7 +48,7 @@ TEST(adaptive_limit, lends_as_many_permits_as_the_limit_allows) {
 }
 
 TEST(adaptive_limit, lets_calls_wait_in_turn) {
-  limit_rig h{steady(1, 2)};
+  adaptive_limit_rig h{steady(1, 2)};
   auto a = h.arrive();
   auto b = h.arrive();
   auto c = h.arrive();
@@ -74,7 +74,7 @@ TEST(adaptive_limit, lets_calls_wait_in_turn) {
 TEST(adaptive_limit, ends_waits_in_time) {
   auto c = steady(1, 2);
   c.max_wait = 10ms;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   auto a = h.arrive();
   auto b = h.arrive();
   h.advance(10ms - 1ns);
@@ -98,7 +98,7 @@ TEST(adaptive_limit, ends_waits_in_time) {
 TEST(adaptive_limit, can_serve_the_newest_first) {
   auto c = steady(1, 2);
   c.order = wait_order::lifo;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   auto a = h.arrive();
   auto b = h.arrive();
   auto d = h.arrive();
@@ -114,7 +114,7 @@ TEST(adaptive_limit, can_serve_the_newest_first) {
 // -- weight -------------------------------------------------------------------
 
 TEST(adaptive_limit, runs_a_heavy_call_alone) {
-  limit_rig h{steady(3, 5)};
+  adaptive_limit_rig h{steady(3, 5)};
   auto light = h.arrive();
   auto big = h.arrive(heavy(7));
   auto next = h.arrive();
@@ -131,7 +131,7 @@ TEST(adaptive_limit, runs_a_heavy_call_alone) {
 }
 
 TEST(adaptive_limit, refuses_calls_heavier_than_it_can_become) {
-  limit_rig h{steady(3, 5)};
+  adaptive_limit_rig h{steady(3, 5)};
   auto id = h.arrive(heavy(11));
   EXPECT_EQ(h.where(id), place::rejected);
   EXPECT_EQ(h.calls.at(id).code, errc::queue_full);
@@ -140,7 +140,7 @@ TEST(adaptive_limit, refuses_calls_heavier_than_it_can_become) {
 }
 
 TEST(adaptive_limit, lets_those_behind_a_heavy_call_go_when_it_gives_up) {
-  limit_rig h{steady(3, 5)};
+  adaptive_limit_rig h{steady(3, 5)};
   h.arrive();
   auto big = h.arrive(heavy(3));
   auto next = h.arrive();
@@ -153,7 +153,7 @@ TEST(adaptive_limit, lets_those_behind_a_heavy_call_go_when_it_gives_up) {
 TEST(adaptive_limit, shows_what_it_would_do) {
   auto c = steady(2, 1);
   c.min_samples = 2;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.acts = mode::observe;
   auto ids = h.arrive_together(4);
   EXPECT_EQ(h.count("passed"), 2);
@@ -171,7 +171,7 @@ TEST(adaptive_limit, shows_what_it_would_do) {
 TEST(adaptive_limit, keeps_its_limit_under_other_settings) {
   auto c = exact(limit_algorithm::aimd);
   c.max_waiters = 30;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.round(20, 10ms);
   EXPECT_EQ(h.limit(), 21);
   c.initial_limit = 10;
@@ -197,7 +197,7 @@ TEST(adaptive_limit, keeps_its_limit_under_other_settings) {
 
 TEST(adaptive_limit, rejects_waiters_that_have_become_too_heavy) {
   auto c = steady(2, 5);
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.arrive();
   auto big = h.arrive(heavy(8));
   auto next = h.arrive();
@@ -210,7 +210,7 @@ TEST(adaptive_limit, rejects_waiters_that_have_become_too_heavy) {
 
 TEST(adaptive_limit, serves_in_another_order_at_once) {
   auto c = steady(1, 5);
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   auto a = h.arrive();
   h.arrive();
   auto last = h.arrive();
@@ -223,7 +223,7 @@ TEST(adaptive_limit, serves_in_another_order_at_once) {
 TEST(adaptive_limit, starts_anew_after_a_reset) {
   auto c = exact(limit_algorithm::aimd);
   c.max_waiters = 5;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.round(20, 10ms, 1);
   EXPECT_EQ(h.limit(), 18);
   h.arrive_together(23);
@@ -244,7 +244,7 @@ TEST(adaptive_limit, starts_anew_after_a_reset) {
 TEST(adaptive_limit, has_a_limit_for_each_key) {
   auto c = exact(limit_algorithm::aimd);
   c.initial_limit = c.min_limit;
-  solo<keyed<adaptive_limit>> h{keyed_config<adaptive_limit>{c, {}}};
+  rig<keyed<adaptive_limit>> h{keyed_config<adaptive_limit>{c, {}}};
   auto window = [&](const std::string& key, duration latency) {
     for (int i = 0; i < 2; ++i) {
       auto id = h.arrive(of_key(key));

@@ -1,5 +1,5 @@
 // What the windows of an adaptive limit make of its limit.
-#include <policies/adaptive_limit/model/adapting.hpp>
+#include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ struct round_row {
   const char* counted;
 };
 
-void follow(limit_rig& h, const std::vector<round_row>& rows) {
+void follow(adaptive_limit_rig& h, const std::vector<round_row>& rows) {
   int number = 0;
   for (const auto& x : rows) {
     ++number;
@@ -42,7 +42,7 @@ void follow(limit_rig& h, const std::vector<round_row>& rows) {
 // -- AIMD ---------------------------------------------------------------------
 
 TEST(aimd_limit, goes_up_by_one_and_down_by_a_share) {
-  limit_rig h{exact(limit_algorithm::aimd)};
+  adaptive_limit_rig h{exact(limit_algorithm::aimd)};
   follow(h, {{20, 10ms, 0, 21, "raised"},
              {21, 10ms, 1, 18, "backed_off"},
              {18, 10ms, 18, 16, "backed_off"},
@@ -59,7 +59,7 @@ TEST(aimd_limit, stays_within_its_bounds) {
   c.min_limit = 4;
   c.initial_limit = 5;
   c.max_limit = 6;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   follow(h, {{5, 10ms, 0, 6, "raised"},
              {6, 10ms, 0, 6, "kept"},
              {6, 10ms, 1, 5, "backed_off"},
@@ -70,7 +70,7 @@ TEST(aimd_limit, stays_within_its_bounds) {
 TEST(aimd_limit, takes_slow_calls_for_dropped_ones) {
   auto c = exact(limit_algorithm::aimd);
   c.timeout = 100ms;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   follow(
     h, {{20, 100ms - 1ns, 0, 21, "raised"}, {21, 100ms, 0, 18, "backed_off"}});
   EXPECT_EQ(h.count("slow"), 21);
@@ -80,7 +80,7 @@ TEST(aimd_limit, takes_slow_calls_for_dropped_ones) {
 TEST(adaptive_limit_windows, tolerate_a_share_of_drops) {
   auto c = exact(limit_algorithm::aimd);
   c.drop_share = 0.1;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   follow(h, {{20, 10ms, 2, 21, "raised"}, {20, 10ms, 3, 18, "backed_off"}});
 }
 
@@ -90,7 +90,7 @@ TEST(adaptive_limit_windows, time_calls_from_when_they_go_down) {
   c.initial_limit = c.min_limit = c.max_limit = 1;
   c.max_waiters = 1;
   c.timeout = 100ms;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   auto a = h.arrive();
   auto b = h.arrive();
   h.advance(99ms);
@@ -109,7 +109,7 @@ TEST(adaptive_limit_windows, last_for_some_time_and_some_outcomes) {
   c.window = 100ms;
   c.min_samples = 3;
   c.timeout = unlimited;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   auto ids = h.arrive_together(20);
   h.advance(1h);
   h.finish(ids[0]);
@@ -133,7 +133,7 @@ TEST(adaptive_limit_windows, last_for_some_time_and_some_outcomes) {
 TEST(adaptive_limit_windows, change_nothing_with_too_few_outcomes) {
   auto c = exact(limit_algorithm::aimd);
   c.min_samples = 100;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   for (int i = 0; i < 4; ++i)
     h.round(20, 10ms, 20);
   EXPECT_EQ(h.limit(), 20);
@@ -142,7 +142,7 @@ TEST(adaptive_limit_windows, change_nothing_with_too_few_outcomes) {
 }
 
 TEST(adaptive_limit_windows, raise_nothing_that_is_not_used) {
-  limit_rig h{exact(limit_algorithm::aimd)};
+  adaptive_limit_rig h{exact(limit_algorithm::aimd)};
   for (int i = 0; i < 100; ++i)
     h.round(10, 10ms);
   EXPECT_EQ(h.limit(), 20);
@@ -153,7 +153,7 @@ TEST(adaptive_limit_windows, raise_nothing_that_is_not_used) {
 
 // A heavy call that finds too few permits says that there are too few.
 TEST(adaptive_limit_windows, see_that_calls_were_refused) {
-  limit_rig h{exact(limit_algorithm::aimd)};
+  adaptive_limit_rig h{exact(limit_algorithm::aimd)};
   auto a = h.arrive(heavy(10));
   auto b = h.arrive(heavy(11));
   EXPECT_EQ(h.where(b), place::rejected);
@@ -165,7 +165,7 @@ TEST(adaptive_limit_windows, see_that_calls_were_refused) {
 
 TEST(adaptive_limit_windows, report_large_changes_only) {
   auto c = exact(limit_algorithm::aimd);
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   for (int i = 0; i < 4; ++i)
     h.round(20, 10ms);
   EXPECT_TRUE(h.e.reports.empty());
@@ -184,7 +184,7 @@ TEST(adaptive_limit_windows, report_large_changes_only) {
 // -- Vegas --------------------------------------------------------------------
 
 TEST(vegas_limit, follows_what_seems_to_queue) {
-  limit_rig h{exact(limit_algorithm::vegas)};
+  adaptive_limit_rig h{exact(limit_algorithm::vegas)};
   follow(h, {{20, 100ms, 0, 20, "kept"},       // the baseline
              {20, 100ms, 0, 26, "raised"},     // 0 queue
              {26, 105ms, 0, 27, "raised"},     // 2
@@ -204,7 +204,7 @@ TEST(vegas_limit, has_other_bounds_if_set_so) {
   auto c = exact(limit_algorithm::vegas);
   c.alpha = 2;
   c.beta = 2;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   follow(h, {{20, 100ms, 0, 20, "kept"},
              {20, 100ms, 0, 22, "raised"},
              {22, 115ms, 0, 21, "lowered"}}); // 3
@@ -222,7 +222,7 @@ TEST(vegas_limit, measures_a_longer_baseline_now_and_then) {
   auto c = probing();
   c.min_limit = c.max_limit = 20;
   c.max_baseline = 150ms;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.round(20, 100ms);
   h.round(20, 120ms);
   EXPECT_EQ(h.count("baseline_us"), 100'000);
@@ -247,7 +247,7 @@ TEST(vegas_limit, measures_a_longer_baseline_now_and_then) {
 }
 
 TEST(vegas_limit, probes_without_the_calls_that_queue) {
-  limit_rig h{probing()};
+  adaptive_limit_rig h{probing()};
   h.round(20, 100ms); // the baseline
   h.round(20, 125ms); // 4 queue
   auto before = h.arrive();
@@ -272,7 +272,7 @@ TEST(vegas_limit, probes_without_the_calls_that_queue) {
 TEST(vegas_limit, keeps_half_of_the_limit_for_a_probe) {
   auto c = probing();
   c.beta = 1'000;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.round(20, 100ms);
   h.round(20, 1s);
   h.round(20, 1s); // 18 of 20 seem to queue
@@ -283,7 +283,7 @@ TEST(vegas_limit, keeps_half_of_the_limit_for_a_probe) {
 TEST(vegas_limit, ends_a_probe_without_enough_calls) {
   auto c = probing();
   c.measure_at_most = 3s;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   for (int i = 0; i < 3; ++i)
     h.round(20, 100ms);
   while (h.count("probed") == 0)
@@ -303,7 +303,7 @@ TEST(vegas_limit, ends_a_probe_without_enough_calls) {
 
 TEST(vegas_limit, does_not_probe_in_a_drain) {
   for (auto drained : {false, true}) {
-    limit_rig h{probing()};
+    adaptive_limit_rig h{probing()};
     h.round(20, 100ms);
     h.round(20, 125ms);
     auto in_flight = h.arrive_together(19);
@@ -323,7 +323,7 @@ TEST(vegas_limit, does_not_probe_in_a_drain) {
 
 /// A worker with so many servers, 100 ms each, keeps what it has: more calls
 /// wait there.
-void play_servers(limit_rig& h, int servers, int rounds) {
+void play_servers(adaptive_limit_rig& h, int servers, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     auto n = static_cast<int>(h.limit());
     h.round(n, std::max(100ms, 100ms * n / servers));
@@ -335,7 +335,7 @@ TEST(vegas_limit, corrects_a_baseline_that_was_measured_under_load) {
   c.probe = 2;
   c.measure_samples = 4;
   c.initial_limit = 40;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   play_servers(h, 10, 1);
   EXPECT_EQ(h.count("baseline_us"), 400'000);
   play_servers(h, 10, 200);
@@ -348,7 +348,7 @@ TEST(vegas_limit, draws_when_it_takes_the_next_one) {
   auto c = exact(limit_algorithm::vegas);
   c.jitter = 0.5;
   c.probe = 100;
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.round(20, 100ms);
   random_source same{7};
   auto due = 100 * 20 * (1 - 0.5 * same.uniform());
@@ -402,7 +402,7 @@ TEST(adaptive_limit_signs, are_those_of_the_worker) {
     {neutral, "ignored"},
   };
   for (const auto& x : rows) {
-    limit_rig h{exact(limit_algorithm::aimd)};
+    adaptive_limit_rig h{exact(limit_algorithm::aimd)};
     h.finish(h.arrive(), x.result);
     EXPECT_EQ(h.count(x.counted), 1)
       << x.counted << " " << static_cast<int>(x.result.code);
@@ -411,7 +411,7 @@ TEST(adaptive_limit_signs, are_those_of_the_worker) {
 }
 
 TEST(adaptive_limit_signs, change_nothing_if_they_are_ignored) {
-  limit_rig h{exact(limit_algorithm::aimd)};
+  adaptive_limit_rig h{exact(limit_algorithm::aimd)};
   for (int i = 0; i < 100; ++i) {
     for (auto id : h.arrive_together(20))
       h.fail(id, errc::breaker_open, false);
@@ -423,7 +423,7 @@ TEST(adaptive_limit_signs, change_nothing_if_they_are_ignored) {
 }
 
 TEST(adaptive_limit_signs, are_seen_in_calls_that_are_cut_off) {
-  limit_rig h{exact(limit_algorithm::aimd)};
+  adaptive_limit_rig h{exact(limit_algorithm::aimd)};
   auto ids = h.arrive_together(3);
   h.abandon(ids[0], errc::deadline_exceeded);
   h.abandon(ids[1], errc::cancelled);
@@ -439,7 +439,7 @@ TEST(adaptive_limit_signs, can_be_listed) {
   auto c = exact(limit_algorithm::aimd);
   c.classify.allow = {"app:1", "cancelled"};
   c.classify.deny = {"worker_down"};
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.finish(h.arrive(), answer(answer_class::unknown));
   EXPECT_EQ(h.count("dropped"), 1);
   h.fail(h.arrive(), errc::worker_down);
@@ -452,7 +452,7 @@ TEST(adaptive_limit_signs, can_be_judged_by_a_function) {
   auto c = exact(limit_algorithm::aimd);
   auto next = verdict::success;
   c.classify.by_value = [&](const outcome&) { return next; };
-  limit_rig h{c};
+  adaptive_limit_rig h{c};
   h.fail(h.arrive());
   EXPECT_EQ(h.count("sampled"), 1);
   for (auto v : {verdict::failure, verdict::transient}) {

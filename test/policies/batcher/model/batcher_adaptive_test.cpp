@@ -1,4 +1,4 @@
-#include <policies/batcher/unit/batch_host.hpp>
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <caisson/policies/batcher/batch_target.hpp>
 #include <caisson/policies/batcher/item_rate.hpp>
@@ -77,7 +77,7 @@ batch_means expected_means(double rate, std::size_t most, double delay) {
 batch_means measured_means(const batcher_config& c, double rate, int n) {
   batcher policy{c};
   random_source random{1};
-  batch_host::recording e{batch_host::start(), random};
+  batcher_rig::recording e{batcher_rig::start(), random};
   poisson_times times{rate, 5};
   std::vector<time_point> came;
   std::vector<slot> notes(static_cast<std::size_t>(n) + 1);
@@ -154,7 +154,7 @@ TEST(batcher_theory, has_no_bias_soon_after_the_start) {
     for (int i = 0; i < runs; ++i) {
       poisson_times times{50, static_cast<std::uint64_t>(i)};
       item_rate r;
-      auto now = batch_host::start();
+      auto now = batcher_rig::start();
       auto end = now + length;
       r.next(now, 1s);
       while ((now += times.next()) < end)
@@ -166,7 +166,7 @@ TEST(batcher_theory, has_no_bias_soon_after_the_start) {
 }
 
 // Sends items at that rate for a while. Returns the target of the last one.
-std::int64_t target_after(batch_host& b, double rate, duration t) {
+std::int64_t target_after(batcher_rig& b, double rate, duration t) {
   poisson_times times{rate, 3};
   auto end = b.now() + t;
   while (b.now() < end) {
@@ -184,7 +184,7 @@ TEST(batcher_theory, follows_a_step_within_three_windows) {
   auto c = for_theory();
   c.max_items = 200;
   c.rate_window = 2s;
-  batch_host b{c};
+  batcher_rig b{c};
   EXPECT_NEAR(static_cast<double>(target_after(b, 100, 10s)), 10, 3);
   EXPECT_LT(target_after(b, 1'000, 200ms), 50) << "not at once";
   EXPECT_NEAR(static_cast<double>(target_after(b, 1'000, 6s)), 100, 10);
@@ -319,7 +319,7 @@ private:
     RC_ASSERT(due > b_.e.now);
   }
 
-  batch_host b_;
+  batcher_rig b_;
   item_rate rates_;
   std::optional<double> rate_;
   std::vector<time_point> joined_;

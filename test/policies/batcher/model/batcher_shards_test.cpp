@@ -1,4 +1,4 @@
-#include <policies/batcher/unit/batch_host.hpp>
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -195,7 +195,7 @@ private:
     RC_ASSERT(b_.policy.wakeup() == (blocked ? never : model_.next_due()));
   }
 
-  batch_host b_;
+  batcher_rig b_;
   batcher_shards_model model_;
   std::set<call_id> held_;
   std::vector<std::uint64_t> running_;

@@ -1,4 +1,4 @@
-#include <policies/batcher/unit/batch_host.hpp>
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -67,7 +67,7 @@ std::set<call_id> some_poison(int n) {
 // worker has, in any order.
 class split_driver {
 public:
-  split_driver(batch_host& b, const std::set<call_id>& poison)
+  split_driver(batcher_rig& b, const std::set<call_id>& poison)
     : b_(b), poison_(poison) {}
 
   std::size_t sent = 0;
@@ -97,14 +97,14 @@ public:
   }
 
 private:
-  batch_host& b_;
+  batcher_rig& b_;
   const std::set<call_id>& poison_;
   std::vector<std::pair<std::uint64_t, call_ids>> running_;
 };
 
 RC_GTEST_PROP(batcher_split_model, ends_each_item_as_halving_does, ()) {
   auto c = splitter(*rc::gen::element<std::uint32_t>(1, 2, 5, 1000));
-  batch_host b{c};
+  batcher_rig b{c};
   auto n = *rc::gen::inRange(1, 100);
   batcher_split_model model;
   model.poison = some_poison(n);
@@ -134,7 +134,7 @@ RC_GTEST_PROP(batcher_split_model, ends_each_item_as_halving_does, ()) {
 }
 
 RC_GTEST_PROP(batcher_split_model, loses_no_item_whatever_happens, ()) {
-  batch_host b{splitter(3)};
+  batcher_rig b{splitter(3)};
   auto poison = some_poison(60);
   split_driver d{b, poison};
   d.most = 3;

@@ -1,4 +1,4 @@
-#include "batch_host.hpp"
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <caisson/policies/batcher/batch_target.hpp>
 
@@ -29,9 +29,9 @@ batcher_config adapting_batches() {
   return c;
 }
 
-class adaptive_host : public batch_host {
+class adaptive_host : public batcher_rig {
 public:
-  using batch_host::batch_host;
+  using batcher_rig::batcher_rig;
 
   call_id arrive_as(batch_item x) {
     policy.describe_next(std::move(x));

@@ -1,4 +1,4 @@
-#include "batch_host.hpp"
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 // -- batches in flight --------------------------------------------------------
 
 TEST(batcher, starts_one_child_a_batch_that_counts_as_one_call) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   for (int i = 0; i < 6; ++i)
     b.arrive();
   ASSERT_EQ(b.e.children.size(), 2u);
@@ -25,7 +25,7 @@ TEST(batcher, starts_one_child_a_batch_that_counts_as_one_call) {
 }
 
 TEST(batcher, does_not_count_launched_items_as_waiting) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   for (int i = 0; i < 11; ++i)
     b.arrive();
   EXPECT_EQ(b.launched.size(), 2u);
@@ -34,7 +34,7 @@ TEST(batcher, does_not_count_launched_items_as_waiting) {
 }
 
 TEST(batcher, leaves_out_items_that_were_abandoned_after_the_launch) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.drop(2);
@@ -44,7 +44,7 @@ TEST(batcher, leaves_out_items_that_were_abandoned_after_the_launch) {
 }
 
 TEST(batcher, is_done_with_a_batch_all_of_whose_items_were_abandoned) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   for (call_id id = 1; id <= 3; ++id)
@@ -59,7 +59,7 @@ TEST(batcher, fills_the_place_of_an_emptied_batch) {
   auto c = three_items();
   c.max_items = 2;
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   for (int i = 0; i < 4; ++i)
     b.arrive();
   b.drop(1);
@@ -73,7 +73,7 @@ TEST(batcher, ignores_the_end_of_a_batch_that_is_not_in_flight) {
   auto c = three_items();
   c.max_items = 1;
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   b.arrive();
   b.take();
   b.done(0);
@@ -87,7 +87,7 @@ TEST(batcher, ignores_the_end_of_a_batch_that_is_not_in_flight) {
 }
 
 TEST(batcher, counts_each_item_by_its_own_outcome) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.take();
@@ -105,7 +105,7 @@ TEST(batcher, counts_each_item_by_its_own_outcome) {
 }
 
 TEST(batcher, does_not_change_the_outcome_of_an_item) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.take();
@@ -117,7 +117,7 @@ TEST(batcher, does_not_change_the_outcome_of_an_item) {
 // -- drain --------------------------------------------------------------------
 
 TEST(batcher, sends_what_it_has_when_drained) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.arrive();
   b.arrive();
   b.drain();
@@ -127,7 +127,7 @@ TEST(batcher, sends_what_it_has_when_drained) {
 }
 
 TEST(batcher, does_nothing_when_it_is_drained_again) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.drain();
   b.arrive();
   b.arrive();
@@ -144,7 +144,7 @@ TEST(batcher, does_nothing_when_it_is_drained_again) {
 TEST(batcher, sends_the_rest_as_soon_as_it_may_while_draining) {
   auto c = three_items();
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.take();
@@ -164,7 +164,7 @@ TEST(batcher, sends_the_rest_as_soon_as_it_may_while_draining) {
 // -- operators and time -------------------------------------------------------
 
 TEST(batcher, follows_new_settings_with_the_items_that_wait) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.arrive_with_deadline(20ms);
   auto c = three_items();
   c.max_delay = 50ms;
@@ -184,7 +184,7 @@ TEST(batcher, follows_new_settings_with_the_items_that_wait) {
 TEST(batcher, sends_batches_that_a_higher_bound_allows) {
   auto c = three_items();
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.take();
@@ -197,7 +197,7 @@ TEST(batcher, sends_batches_that_a_higher_bound_allows) {
 }
 
 TEST(batcher, waits_until_a_lower_bound_is_met) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   for (int i = 0; i < 6; ++i) {
     b.arrive();
     if (!b.launched.empty())
@@ -217,7 +217,7 @@ TEST(batcher, waits_until_a_lower_bound_is_met) {
 TEST(batcher, keeps_the_items_that_exceed_a_lower_max_waiting) {
   auto c = three_items();
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.take();
@@ -232,7 +232,7 @@ TEST(batcher, keeps_the_items_that_exceed_a_lower_max_waiting) {
 }
 
 TEST(batcher, knows_the_commands_that_concern_it) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.arrive();
   b.policy.note_prefiltered();
   using oc = operator_command;
@@ -252,7 +252,7 @@ TEST(batcher, knows_the_commands_that_concern_it) {
 }
 
 TEST(batcher, survives_a_clock_that_steps_back) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.advance_to(100ms);
   b.arrive();
   b.set_clock(20ms);
@@ -268,19 +268,19 @@ TEST(batcher, names_its_state) {
   auto c = three_items();
   c.max_items = 1;
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   EXPECT_EQ(b.policy.state(), "idle");
   b.arrive();
   EXPECT_EQ(b.policy.state(), "idle") << "nothing waits";
   b.arrive();
   EXPECT_EQ(b.policy.state(), "blocked");
-  batch_host other{three_items()};
+  batcher_rig other{three_items()};
   other.arrive();
   EXPECT_EQ(other.policy.state(), "collecting");
 }
 
 TEST(batcher, lists_every_counter_and_gauge_by_name) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   std::vector<metric> ms;
   b.policy.list_metrics(ms);
   std::string names;
@@ -298,7 +298,7 @@ TEST(batcher, lists_every_counter_and_gauge_by_name) {
 TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
   auto c = three_items();
   c.max_items = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   for (call_id id = 1; id <= 10; ++id) {
     b.arrive();
     b.drop(id); // What the host does with a call that would be held.

@@ -1,4 +1,4 @@
-#include "batch_host.hpp"
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <support/problem_texts.hpp>
 
@@ -11,9 +11,9 @@
 namespace caisson::test {
 namespace {
 
-class blocked_host : public batch_host {
+class blocked_host : public batcher_rig {
 public:
-  using batch_host::batch_host;
+  using batcher_rig::batcher_rig;
 
   call_id arrive_as(batch_item x, call_info call = {}) {
     policy.describe_next(std::move(x));

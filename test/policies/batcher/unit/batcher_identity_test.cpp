@@ -1,4 +1,4 @@
-#include "batch_host.hpp"
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <caisson/policies/batcher/forming_batch.hpp>
 
@@ -16,9 +16,9 @@ using detail::sent_batch;
 
 using item_numbers = std::vector<std::uint32_t>;
 
-class equal_host : public batch_host {
+class equal_host : public batcher_rig {
 public:
-  using batch_host::batch_host;
+  using batcher_rig::batcher_rig;
 
   call_id arrive_as(std::string identity, call_info call = {}) {
     policy.describe_next({.identity = std::move(identity)});

@@ -1,4 +1,4 @@
-#include "batch_host.hpp"
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 namespace caisson::test {
 namespace {
 
-class sharded_host : public batch_host {
+class sharded_host : public batcher_rig {
 public:
-  using batch_host::batch_host;
+  using batcher_rig::batcher_rig;
 
   call_id arrive_at(std::string shard, call_info call = {}) {
     policy.describe_next({.shard = std::move(shard)});
@@ -275,7 +275,7 @@ TEST(batcher_shards, may_be_a_hundred_thousand) {
   batcher_config c = with_shards(100'000);
   batcher b{c};
   random_source random{1};
-  batch_host::recording e{batch_host::start(), random};
+  batcher_rig::recording e{batcher_rig::start(), random};
   std::vector<call_info> calls(100'000);
   std::vector<slot> notes(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -288,7 +288,7 @@ TEST(batcher_shards, may_be_a_hundred_thousand) {
   auto o = outcome::failure(errc::cancelled, false);
   for (std::size_t i = 0; i < calls.size(); i += 2)
     b.abandon(calls[i], notes[i], o, false, e);
-  EXPECT_EQ(b.wakeup(), batch_host::start() + 10ms + 1ns);
+  EXPECT_EQ(b.wakeup(), batcher_rig::start() + 10ms + 1ns);
   for (std::size_t i = 1; i < calls.size(); i += 2)
     b.abandon(calls[i], notes[i], o, false, e);
   EXPECT_EQ(b.wakeup(), never);

@@ -1,4 +1,4 @@
-#include "batch_host.hpp"
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ outcome error_of_class(answer_class kind) {
 }
 
 // Lets `n` items come and fails their batch; returns whether it is split.
-bool splits(batch_host& b, int n, outcome o,
+bool splits(batcher_rig& b, int n, outcome o,
             idempotence mark = idempotence::unmarked) {
   for (int i = 0; i < n; ++i) {
     call_info call;
@@ -52,7 +52,7 @@ bool splits(batch_host& b, int n, outcome o,
 
 // Plays the worker, which fails every batch with one of `poison`, until all is
 // done. Returns the batches that it got.
-std::vector<call_ids> play_worker(batch_host& b,
+std::vector<call_ids> play_worker(batcher_rig& b,
                                   const std::set<call_id>& poison) {
   std::vector<call_ids> seen;
   while (!b.launched.empty()) {
@@ -71,7 +71,7 @@ std::vector<call_ids> play_worker(batch_host& b,
   return seen;
 }
 
-call_ids failed_of(const batch_host& b) {
+call_ids failed_of(const batcher_rig& b) {
   call_ids out;
   for (const auto& [id, x] : b.calls)
     if (x.where == place::passed && !x.result.ok)
@@ -122,7 +122,7 @@ TEST(batcher_split, depends_on_what_the_worker_answers) {
          {"a function", outcome::failure(errc::callback_failed, false), false},
        }) {
     SCOPED_TRACE(x.what);
-    batch_host b{splitting(5)};
+    batcher_rig b{splitting(5)};
     EXPECT_EQ(splits(b, 2, x.answer), x.split);
     EXPECT_EQ(b.count("batches_split"), x.split ? 1 : 0);
     EXPECT_EQ(b.launched.size(), x.split ? 1u : 0u);
@@ -131,14 +131,14 @@ TEST(batcher_split, depends_on_what_the_worker_answers) {
 }
 
 TEST(batcher_split, is_off_without_the_setting) {
-  batch_host b{splitting(0)};
+  batcher_rig b{splitting(0)};
   EXPECT_FALSE(b.policy.resends());
   EXPECT_FALSE(splits(b, 2, batch_error()));
-  EXPECT_TRUE(batch_host{splitting(1)}.policy.resends());
+  EXPECT_TRUE(batcher_rig{splitting(1)}.policy.resends());
 }
 
 TEST(batcher_split, does_not_split_a_single_item) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   EXPECT_FALSE(splits(b, 1, batch_error()));
 }
 
@@ -146,9 +146,9 @@ TEST(batcher_split, repeats_nothing_that_is_marked) {
   auto nothing_done = batch_error();
   nothing_done.may_have_executed = false;
   for (auto mark : {idempotence::yes, idempotence::unmarked, idempotence::no}) {
-    batch_host a{splitting(5)};
+    batcher_rig a{splitting(5)};
     EXPECT_EQ(splits(a, 3, batch_error(), mark), mark != idempotence::no);
-    batch_host b{splitting(5)};
+    batcher_rig b{splitting(5)};
     EXPECT_TRUE(splits(b, 3, nothing_done, mark));
   }
 }
@@ -156,7 +156,7 @@ TEST(batcher_split, repeats_nothing_that_is_marked) {
 // -- how ----------------------------------------------------------------------
 
 TEST(batcher_split, finds_the_item_at_fault) {
-  batch_host b{splitting(20)};
+  batcher_rig b{splitting(20)};
   for (int i = 0; i < 8; ++i)
     b.arrive();
   auto seen = play_worker(b, {6});
@@ -187,7 +187,7 @@ TEST(batcher_split, ends_at_its_depth) {
                                         {2, {5, 6}, 5},
                                         {3, {6}, 7},
                                         {20, {6}, 7}}) {
-    batch_host b{splitting(x.levels)};
+    batcher_rig b{splitting(x.levels)};
     for (int i = 0; i < 8; ++i)
       b.arrive();
     EXPECT_EQ(play_worker(b, {6}).size(), x.sent) << x.levels;
@@ -196,7 +196,7 @@ TEST(batcher_split, ends_at_its_depth) {
 }
 
 TEST(batcher_split, sends_halves_before_what_waits) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   for (int i = 0; i < 16; ++i)
     b.arrive();
   b.take();
@@ -210,10 +210,10 @@ TEST(batcher_split, sends_halves_before_what_waits) {
 }
 
 TEST(batcher_split, says_that_halves_wait) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   splits(b, 4, batch_error());
   EXPECT_EQ(b.policy.wakeup(), never);
-  batch_host other{splitting(5)};
+  batcher_rig other{splitting(5)};
   for (int i = 0; i < 8; ++i)
     other.arrive();
   other.take();
@@ -227,7 +227,7 @@ TEST(batcher_split, says_that_halves_wait) {
 // -- items that leave ---------------------------------------------------------
 
 TEST(batcher_split, leaves_out_items_that_have_left) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   for (int i = 0; i < 8; ++i)
     b.arrive();
   b.take();
@@ -242,7 +242,7 @@ TEST(batcher_split, leaves_out_items_that_have_left) {
 }
 
 TEST(batcher_split, drops_a_half_whose_items_have_left) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   for (int i = 0; i < 8; ++i)
     b.arrive();
   b.take();
@@ -259,7 +259,7 @@ TEST(batcher_split, drops_a_half_whose_items_have_left) {
 }
 
 TEST(batcher_split, tries_the_only_one_that_is_left_alone) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   b.arrive();
   b.arrive();
   b.drain();
@@ -271,7 +271,7 @@ TEST(batcher_split, tries_the_only_one_that_is_left_alone) {
 }
 
 TEST(batcher_split, has_nothing_to_split_if_all_have_left) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   b.arrive();
   b.arrive();
   b.drain();
@@ -285,7 +285,7 @@ TEST(batcher_split, has_nothing_to_split_if_all_have_left) {
 // -- settings that change -----------------------------------------------------
 
 TEST(batcher_split, does_not_split_what_was_sent_before_it_was_on) {
-  batch_host b{splitting(0)};
+  batcher_rig b{splitting(0)};
   for (int i = 0; i < 8; ++i)
     b.arrive();
   b.take();
@@ -294,7 +294,7 @@ TEST(batcher_split, does_not_split_what_was_sent_before_it_was_on) {
 }
 
 TEST(batcher_split, does_not_split_what_was_not_kept) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   for (int i = 0; i < 8; ++i)
     b.arrive();
   b.take();
@@ -308,7 +308,7 @@ TEST(batcher_split, does_not_split_what_was_not_kept) {
 }
 
 TEST(batcher_split, follows_a_lower_depth) {
-  batch_host b{splitting(5)};
+  batcher_rig b{splitting(5)};
   for (int i = 0; i < 8; ++i)
     b.arrive();
   b.take();
@@ -321,7 +321,7 @@ TEST(batcher_split, follows_a_lower_depth) {
 TEST(batcher_split, gets_through_a_large_batch) {
   auto c = splitting(20);
   c.max_items = c.max_waiting = 100'000;
-  batch_host b{c};
+  batcher_rig b{c};
   for (int i = 0; i < 100'000; ++i)
     b.arrive();
   EXPECT_EQ(play_worker(b, {77'777}).size(), 35u);

@@ -1,4 +1,4 @@
-#include "batch_host.hpp"
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <support/problem_texts.hpp>
 
@@ -27,7 +27,7 @@ TEST(batcher_config, needs_room_for_a_whole_batch) {
 // -- flushing -----------------------------------------------------------------
 
 TEST(batcher, sends_a_batch_as_soon_as_it_is_full) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   auto first = b.arrive();
   b.arrive();
   EXPECT_TRUE(b.launched.empty());
@@ -40,13 +40,13 @@ TEST(batcher, sends_a_batch_as_soon_as_it_is_full) {
 TEST(batcher, sends_each_item_at_once_if_a_batch_has_one) {
   auto c = three_items();
   c.max_items = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   auto id = b.arrive();
   EXPECT_EQ(b.take(), call_ids{id});
 }
 
 TEST(batcher, sends_a_batch_when_its_first_item_has_waited_long_enough) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.advance_to(3ms);
   auto first = b.arrive();
   b.advance_to(12ms);
@@ -59,7 +59,7 @@ TEST(batcher, sends_a_batch_when_its_first_item_has_waited_long_enough) {
 }
 
 TEST(batcher, never_sends_an_empty_batch) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   auto id = b.arrive();
   b.drop(id);
   EXPECT_EQ(b.policy.wakeup(), never);
@@ -71,7 +71,7 @@ TEST(batcher, never_sends_an_empty_batch) {
 }
 
 TEST(batcher, does_not_let_the_timer_of_a_sent_batch_flush_the_next_one) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.arrive(); // Would be due at 10ms,
   b.arrive();
   b.arrive(); // but is full now.
@@ -87,7 +87,7 @@ TEST(batcher, does_not_let_the_timer_of_a_sent_batch_flush_the_next_one) {
 }
 
 TEST(batcher, counts_the_delay_from_the_oldest_item_that_is_left) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   auto first = b.arrive();
   b.advance_to(4ms);
   auto second = b.arrive();
@@ -100,7 +100,7 @@ TEST(batcher, counts_the_delay_from_the_oldest_item_that_is_left) {
 TEST(batcher, sends_at_once_without_a_delay) {
   auto c = three_items();
   c.max_delay = 0ns;
-  batch_host b{c};
+  batcher_rig b{c};
   auto id = b.arrive();
   EXPECT_EQ(b.take(), call_ids{id});
   EXPECT_EQ(b.count("flushed_by_delay"), 1);
@@ -110,7 +110,7 @@ TEST(batcher, collects_without_a_delay_while_all_batches_are_in_flight) {
   auto c = three_items();
   c.max_delay = 0ns;
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   b.arrive();
   b.take();
   b.arrive();
@@ -123,7 +123,7 @@ TEST(batcher, collects_without_a_delay_while_all_batches_are_in_flight) {
 // -- deadlines ----------------------------------------------------------------
 
 TEST(batcher, sends_a_batch_in_time_for_its_earliest_deadline) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.arrive_with_deadline(13ms);
   b.arrive_with_deadline(9ms);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 4ms);
@@ -136,7 +136,7 @@ TEST(batcher, sends_a_batch_in_time_for_its_earliest_deadline) {
 }
 
 TEST(batcher, sends_a_batch_at_once_for_a_deadline_within_the_margin) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   auto patient = b.arrive();
   auto urgent = b.arrive_with_deadline(5ms); // Exactly the margin.
   EXPECT_EQ(b.take(), (call_ids{patient, urgent}));
@@ -144,7 +144,7 @@ TEST(batcher, sends_a_batch_at_once_for_a_deadline_within_the_margin) {
 }
 
 TEST(batcher, waits_for_a_deadline_just_beyond_the_margin) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.arrive_with_deadline(5ms + 1ns);
   EXPECT_TRUE(b.launched.empty());
   b.advance(1ns);
@@ -152,7 +152,7 @@ TEST(batcher, waits_for_a_deadline_just_beyond_the_margin) {
 }
 
 TEST(batcher, survives_the_earliest_deadline_that_there_is) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   call_info call;
   call.deadline = time_point::min();
   b.arrive(call);
@@ -160,7 +160,7 @@ TEST(batcher, survives_the_earliest_deadline_that_there_is) {
 }
 
 TEST(batcher, names_the_delay_if_delay_and_deadline_come_together) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.arrive_with_deadline(15ms);
   b.advance_to(10ms);
   EXPECT_EQ(b.count("flushed_by_delay"), 1);
@@ -168,7 +168,7 @@ TEST(batcher, names_the_delay_if_delay_and_deadline_come_together) {
 }
 
 TEST(batcher, forgets_the_deadline_of_an_item_that_was_abandoned) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   b.arrive_with_deadline(13ms);
   auto hasty = b.arrive_with_deadline(9ms);
   b.drop(hasty);
@@ -178,7 +178,7 @@ TEST(batcher, forgets_the_deadline_of_an_item_that_was_abandoned) {
 TEST(batcher, forgets_the_deadlines_of_items_that_were_sent) {
   auto c = three_items();
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   for (int i = 0; i < 3; ++i)
     b.arrive(); // In flight.
   b.take();
@@ -194,7 +194,7 @@ TEST(batcher, forgets_the_deadlines_of_items_that_were_sent) {
 // -- bounds -------------------------------------------------------------------
 
 TEST(batcher, sends_no_more_batches_than_allowed_at_once) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   int taken = 0;
   for (int i = 0; i < 20; ++i) {
     b.arrive();
@@ -208,7 +208,7 @@ TEST(batcher, sends_no_more_batches_than_allowed_at_once) {
 }
 
 TEST(batcher, lets_items_wait_while_all_batches_are_in_flight) {
-  batch_host b{three_items()};
+  batcher_rig b{three_items()};
   for (int i = 0; i < 6; ++i) {
     b.arrive();
     if (!b.launched.empty())
@@ -232,7 +232,7 @@ TEST(batcher, lets_items_wait_while_all_batches_are_in_flight) {
 TEST(batcher, rejects_what_exceeds_max_waiting) {
   auto c = three_items();
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   b.take();

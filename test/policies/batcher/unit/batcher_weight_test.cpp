@@ -1,4 +1,4 @@
-#include "batch_host.hpp"
+#include <policies/batcher/model/batcher_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ batcher_config of_weight(std::uint32_t most) {
   return c;
 }
 
-std::vector<std::size_t> sizes_of(batch_host& b) {
+std::vector<std::size_t> sizes_of(batcher_rig& b) {
   std::vector<std::size_t> out;
   while (!b.launched.empty())
     out.push_back(b.take().size());
@@ -51,7 +51,7 @@ TEST(batcher_weight, decides_which_items_share_a_batch) {
          {"the largest", 1'000'000'000, {4'000'000'000}, {1}, 0, 1, 0},
        }) {
     SCOPED_TRACE(x.what);
-    batch_host b{of_weight(x.most)};
+    batcher_rig b{of_weight(x.most)};
     sizes batches;
     for (auto w : x.weights) {
       b.arrive(heavy(w));
@@ -66,7 +66,7 @@ TEST(batcher_weight, decides_which_items_share_a_batch) {
 }
 
 TEST(batcher_weight, comes_from_the_content_if_that_says_it) {
-  batch_host b{of_weight(10)};
+  batcher_rig b{of_weight(10)};
   b.policy.describe_next({.weight = 10});
   b.arrive();
   EXPECT_EQ(b.take().size(), 1u);
@@ -75,7 +75,7 @@ TEST(batcher_weight, comes_from_the_content_if_that_says_it) {
 }
 
 TEST(batcher_weight, is_never_less_than_one) {
-  batch_host b{of_weight(2)};
+  batcher_rig b{of_weight(2)};
   b.policy.describe_next({.weight = 0});
   b.arrive();
   b.policy.describe_next({.weight = 0});
@@ -84,7 +84,7 @@ TEST(batcher_weight, is_never_less_than_one) {
 }
 
 TEST(batcher_weight, rejects_a_call_whose_weight_is_not_known) {
-  batch_host b{of_weight(2)};
+  batcher_rig b{of_weight(2)};
   b.policy.describe_next({.failed = true});
   auto id = b.arrive();
   EXPECT_EQ(b.where(id), place::rejected);
@@ -94,7 +94,7 @@ TEST(batcher_weight, rejects_a_call_whose_weight_is_not_known) {
 }
 
 TEST(batcher_weight, of_an_item_that_leaves_is_gone) {
-  batch_host b{of_weight(10)};
+  batcher_rig b{of_weight(10)};
   auto dropped_call = b.arrive(heavy(9));
   b.drop(dropped_call);
   b.arrive(heavy(9));
@@ -106,7 +106,7 @@ TEST(batcher_weight, of_an_item_that_leaves_is_gone) {
 TEST(batcher_weight, divides_what_has_waited_for_a_batch_in_flight) {
   auto c = of_weight(10);
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   b.arrive(heavy(10));
   b.take();
   for (auto w : {4, 4, 4, 20, 1})
@@ -124,7 +124,7 @@ TEST(batcher_weight, divides_what_has_waited_for_a_batch_in_flight) {
 }
 
 TEST(batcher_weight, follows_new_settings) {
-  batch_host b{of_weight(0)};
+  batcher_rig b{of_weight(0)};
   b.arrive(heavy(3));
   b.arrive(heavy(4));
   b.reconfigure(of_weight(8));
@@ -141,7 +141,7 @@ TEST(batcher_weight, divides_items_of_the_largest_weight) {
   c.max_items = 100'000;
   c.max_waiting = 1'000'000;
   c.max_outstanding = 1;
-  batch_host b{c};
+  batcher_rig b{c};
   b.arrive(heavy(4'000'000'000));
   b.take();
   for (int i = 0; i < 10'000; ++i)

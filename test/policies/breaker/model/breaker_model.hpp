@@ -93,7 +93,7 @@ public:
                                               : verdict::neutral);
   }
 
-  void other(const operation&, solo<breaker>& real) {
+  void other(const operation&, rig& real) {
     tick(now);
     real.policy.attempt_timed_out({}, real.e);
     if (auto_ != "closed" || !c_.base.count_attempt_timeouts)
@@ -137,7 +137,7 @@ public:
   std::string state() const { return forced_.empty() ? auto_ : forced_; }
 
   // A wake-up that nobody asked for changes nothing but what gauges say.
-  void prepare(solo<breaker>& real) {
+  void prepare(rig& real) {
     real.policy.wake(real.e);
     tick(now);
   }
@@ -149,7 +149,7 @@ public:
       count[name] = value;
   }
 
-  void check(const solo<breaker>& real) {
+  void check(const rig& real) {
     RC_ASSERT(real.policy.circuit({}) == says());
     // Each call that passed ends in exactly one counter, or is still below.
     auto n = [&](auto... names) { return (real.count(names) + ...); };

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/policies/breaker/breaker.hpp>
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -31,8 +31,8 @@ inline outcome app_error(std::uint8_t code) {
   return o;
 }
 
-struct breaker_rig : solo<breaker> {
-  using solo::solo;
+struct breaker_rig : rig<breaker> {
+  using rig::rig;
 
   /// Sends a call that is answered at once.
   call_id call(outcome o) {

@@ -157,7 +157,7 @@ public:
   }
 
   /// Of the changes since the last look, the first of which begins at `state`.
-  void check_changes(const solo<breaker>& real, std::string& state) {
+  void check_changes(const rig& real, std::string& state) {
     for (; seen_ < real.e.reports.size(); ++seen_)
       check_change(real.e.reports[seen_], state);
   }

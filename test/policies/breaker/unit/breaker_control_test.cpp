@@ -13,13 +13,12 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 using by_hand = operator_command;
 
 // -- operators ----------------------------------------------------------------
 
 TEST(breaker_operator, refuses_all_calls_while_it_is_forced_open) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   EXPECT_TRUE(r.command(by_hand::force_open));
   EXPECT_EQ(r.state(), "forced_open");
   auto id = r.arrive();
@@ -36,7 +35,7 @@ TEST(breaker_operator, refuses_all_calls_while_it_is_forced_open) {
 }
 
 TEST(breaker_operator, passes_all_calls_while_it_is_forced_closed) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.command(by_hand::force_closed);
   r.play("xxx");
   EXPECT_EQ(r.state(), "forced_closed");
@@ -52,7 +51,7 @@ TEST(breaker_operator, passes_all_calls_while_it_is_forced_closed) {
 }
 
 TEST(breaker_operator, finds_out_under_force_that_the_worker_is_back) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.bad();
   r.command(by_hand::force_closed);
   r.advance(10s);
@@ -70,7 +69,7 @@ TEST(breaker_operator, finds_out_under_force_that_the_worker_is_back) {
 
 TEST(breaker_operator,
      leaves_nothing_behind_of_calls_that_were_forced_through) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.bad();
   r.command(by_hand::force_closed);
   auto a = r.arrive();
@@ -90,7 +89,7 @@ TEST(breaker_operator,
 }
 
 TEST(breaker_operator, spends_no_probe_while_it_is_forced_open) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.bad();
   r.command(by_hand::force_open);
   r.advance(10s);
@@ -103,7 +102,7 @@ TEST(breaker_operator, spends_no_probe_while_it_is_forced_open) {
 }
 
 TEST(breaker_operator, goes_on_judging_calls_in_flight_while_forced_open) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   auto id = r.arrive();
   r.command(by_hand::force_open);
   r.fail(id);
@@ -120,7 +119,7 @@ TEST(breaker_operator, goes_on_judging_calls_in_flight_while_forced_open) {
 }
 
 TEST(breaker_operator, goes_from_one_force_to_the_other) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.command(by_hand::force_open);
   r.command(by_hand::force_open);
   r.command(by_hand::force_closed);
@@ -132,7 +131,7 @@ TEST(breaker_operator, goes_from_one_force_to_the_other) {
 }
 
 TEST(breaker_operator, leaves_the_hosts_commands_to_the_host) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   EXPECT_FALSE(r.command(by_hand::off));
   EXPECT_FALSE(r.command(by_hand::observe));
   EXPECT_EQ(r.state(), "closed");
@@ -141,7 +140,7 @@ TEST(breaker_operator, leaves_the_hosts_commands_to_the_host) {
 TEST(breaker_operator, resets_to_a_closed_state_that_knows_nothing) {
   auto c = with_threshold(2);
   c.open = schedule::exponential(1s);
-  rig r{c};
+  breaker_rig r{c};
   auto old = r.arrive();
   r.play("xx");
   r.advance(1s);
@@ -170,7 +169,7 @@ TEST(breaker_operator, resets_to_a_closed_state_that_knows_nothing) {
 }
 
 TEST(breaker_operator, starts_a_new_era_with_a_reset_while_closed) {
-  rig r{with_threshold(2)};
+  breaker_rig r{with_threshold(2)};
   auto old = r.arrive();
   r.bad();
   r.command(by_hand::reset);
@@ -181,7 +180,7 @@ TEST(breaker_operator, starts_a_new_era_with_a_reset_while_closed) {
 }
 
 TEST(breaker_operator, keeps_what_is_forced_over_a_reset) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.bad();
   r.command(by_hand::force_open);
   r.command(by_hand::reset);
@@ -194,7 +193,7 @@ TEST(breaker_operator, keeps_what_is_forced_over_a_reset) {
 // -- reconfigure --------------------------------------------------------------
 
 TEST(breaker_reconfigure, keeps_the_count_and_uses_the_new_threshold) {
-  rig r{with_threshold(5)};
+  breaker_rig r{with_threshold(5)};
   r.play("xxx");
   r.change(with_threshold(2));
   EXPECT_EQ(r.state(), "closed");
@@ -204,7 +203,7 @@ TEST(breaker_reconfigure, keeps_the_count_and_uses_the_new_threshold) {
 }
 
 TEST(breaker_reconfigure, keeps_the_era_of_calls_in_flight) {
-  rig r{with_threshold(2)};
+  breaker_rig r{with_threshold(2)};
   auto id = r.arrive();
   r.change(with_threshold(1));
   r.fail(id);
@@ -214,7 +213,7 @@ TEST(breaker_reconfigure, keeps_the_era_of_calls_in_flight) {
 
 TEST(breaker_reconfigure, starts_afresh_with_another_rule) {
   auto c = with_threshold(3);
-  rig r{c};
+  breaker_rig r{c};
   r.play("xx");
   c.trip = breaker_trip::without_gap;
   r.change(c);
@@ -226,7 +225,7 @@ TEST(breaker_reconfigure, starts_afresh_with_another_rule) {
 TEST(breaker_reconfigure, keeps_a_count_without_gap) {
   auto c = with_threshold(5);
   c.trip = breaker_trip::without_gap;
-  rig r{c};
+  breaker_rig r{c};
   r.play("xx");
   c.threshold = 3;
   c.quiet_period = 2s;
@@ -241,7 +240,7 @@ TEST(breaker_reconfigure, keeps_what_fits_into_the_windows) {
   c.trip = breaker_trip::rate_by_count;
   c.window_calls = 8;
   c.minimum_calls = 8;
-  rig r{c};
+  breaker_rig r{c};
   r.play("xx...");
   c.window_calls = 4;
   c.minimum_calls = 4;
@@ -268,7 +267,7 @@ TEST(breaker_reconfigure, keeps_what_fits_into_the_windows) {
 
 TEST(breaker_reconfigure, keeps_the_open_interval_that_runs) {
   auto c = with_threshold(1);
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   c.open = schedule::constant(1s).take(1).then(schedule::constant(3s));
   r.change(c);
@@ -287,7 +286,7 @@ TEST(breaker_reconfigure, keeps_the_open_interval_that_runs) {
 TEST(breaker_reconfigure, starts_the_new_schedule_from_half_open_too) {
   auto c = with_threshold(1);
   c.open = schedule::exponential(1s);
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   r.advance(1s);
   auto id = r.arrive();
@@ -299,7 +298,7 @@ TEST(breaker_reconfigure, starts_the_new_schedule_from_half_open_too) {
 
 TEST(breaker_reconfigure, becomes_half_open_at_once_if_eager_now_and_due) {
   auto c = with_threshold(1);
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   r.advance(11s);
   c.eager_half_open = true;
@@ -310,7 +309,7 @@ TEST(breaker_reconfigure, becomes_half_open_at_once_if_eager_now_and_due) {
 TEST(breaker_reconfigure, decides_at_once_if_the_probes_suffice_now) {
   auto c = with_threshold(1);
   c.probes = 4;
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   r.advance(10s);
   r.play("..");
@@ -324,7 +323,7 @@ TEST(breaker_reconfigure, prefers_to_open_if_both_verdicts_hold) {
   auto c = with_threshold(1);
   c.probes = 4;
   c.successes_to_close = 3;
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   r.advance(10s);
   r.play(".x");
@@ -338,7 +337,7 @@ TEST(breaker_reconfigure, applies_new_limits_to_the_probes_in_flight) {
   auto c = with_threshold(1);
   c.probes = 3;
   c.successes_to_close = 1;
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   r.advance(10s);
   r.arrive();
@@ -357,7 +356,7 @@ TEST(breaker_reconfigure, applies_new_limits_to_the_probes_in_flight) {
 }
 
 TEST(breaker_reconfigure, keeps_what_is_forced) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.command(by_hand::force_open);
   r.change(with_threshold(2));
   EXPECT_EQ(r.state(), "forced_open");

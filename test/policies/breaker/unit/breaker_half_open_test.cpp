@@ -10,7 +10,6 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 
 breaker_config probing(std::uint32_t probes, std::uint32_t successes) {
   auto c = with_threshold(1);
@@ -20,8 +19,8 @@ breaker_config probing(std::uint32_t probes, std::uint32_t successes) {
 }
 
 // A breaker that opened at 0s and whose interval is over, at 10s.
-struct due : rig {
-  explicit due(breaker_config c) : rig(std::move(c)) {
+struct due : breaker_rig {
+  explicit due(breaker_config c) : breaker_rig(std::move(c)) {
     bad();
     advance(10s);
   }
@@ -160,7 +159,7 @@ TEST(half_open_breaker, takes_a_result_from_the_last_half_open_era_as_late) {
 }
 
 TEST(half_open_breaker, takes_a_result_from_the_closed_era_as_late) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   auto old = r.arrive();
   r.bad();
   r.advance(10s);
@@ -350,7 +349,7 @@ TEST(half_open_breaker, closes_with_a_probe_out_that_came_late) {
 TEST(half_open_breaker, counts_its_limit_from_the_first_probe) {
   auto c = undecided();
   c.eager_half_open = true;
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   r.advance_to(60s);
   r.bad();

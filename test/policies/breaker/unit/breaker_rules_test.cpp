@@ -13,7 +13,6 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 using enum breaker_trip;
 
 // -- several rules ------------------------------------------------------------
@@ -42,17 +41,17 @@ TEST(breaker_rules, open_as_they_are_joined) {
     {"x.x.xx", "open", "closed"},   // two thirds, two in a row
   };
   for (auto& row : table) {
-    rig any{two_rules(breaker_join::any)};
+    breaker_rig any{two_rules(breaker_join::any)};
     any.play(row.results);
     EXPECT_EQ(any.state(), row.any) << row.results;
-    rig all{two_rules(breaker_join::all)};
+    breaker_rig all{two_rules(breaker_join::all)};
     all.play(row.results);
     EXPECT_EQ(all.state(), row.all) << row.results;
   }
 }
 
 TEST(breaker_rules, open_when_the_last_of_all_conditions_comes_true) {
-  rig r{two_rules(breaker_join::all)};
+  breaker_rig r{two_rules(breaker_join::all)};
   r.play("xxxx");
   EXPECT_EQ(r.state(), "closed");
   r.play("x");
@@ -68,7 +67,7 @@ TEST(breaker_rules, join_slow_calls_too) {
     c.slow_call = 1s;
     c.slow_rate = 0.4;
     c.minimum_calls = 2;
-    rig r{c};
+    breaker_rig r{c};
     r.arrive();
     r.arrive();
     r.advance(1s);
@@ -86,7 +85,7 @@ TEST(breaker_rules, keep_both_windows_side_by_side) {
   c.trip_if = breaker_join::all;
   c.window_calls = 4;
   c.minimum_calls = 4;
-  rig r{c};
+  breaker_rig r{c};
   r.play("xxx");
   r.advance(20s);
   // Half of the last four calls, but only one of the last ten seconds.
@@ -99,7 +98,7 @@ TEST(breaker_rules, keep_both_windows_side_by_side) {
 
 TEST(breaker_rules, keep_what_they_know_if_others_come_and_go) {
   auto c = with_threshold(3);
-  rig r{c};
+  breaker_rig r{c};
   r.play("xx");
   c.trip = {consecutive, without_gap};
   r.change(c);
@@ -119,7 +118,7 @@ TEST(breaker_rules, cap_the_minimum_to_the_window_of_calls) {
   c.trip = rate_by_count;
   c.window_calls = 3;
   EXPECT_EQ(c.minimum_calls, 20u);
-  rig r{c};
+  breaker_rig r{c};
   r.play(".x");
   EXPECT_EQ(r.count("failure_rate_permille"), -1);
   r.play(".");
@@ -141,7 +140,7 @@ TEST(breaker_function, sees_the_counts_and_decides) {
     seen.push_back(n);
     return n.consecutive_failures == 2;
   };
-  rig r{c};
+  breaker_rig r{c};
   auto slow = r.arrive();
   r.advance(1s);
   r.finish(slow);
@@ -169,7 +168,7 @@ TEST(breaker_function, is_asked_only_if_the_rules_do_not_decide) {
       ++asked;
       return true;
     };
-    rig r{c};
+    breaker_rig r{c};
     r.good();
     EXPECT_EQ(r.state(), how == breaker_join::any ? "open" : "closed");
     EXPECT_EQ(asked, how == breaker_join::any ? 1 : 0);
@@ -188,7 +187,7 @@ TEST(breaker_function, does_not_open_if_it_throws) {
     c.trip_when = [](const breaker_counts&) -> bool {
       throw std::runtime_error{"no idea"};
     };
-    rig r{c};
+    breaker_rig r{c};
     r.play("x");
     r.play("x");
     // Without it, two in a row would have been enough for any, not for all.

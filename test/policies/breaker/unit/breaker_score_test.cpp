@@ -12,7 +12,6 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 
 // -- baseline -----------------------------------------------------------------
 
@@ -189,7 +188,7 @@ breaker_config by_score() {
 }
 
 TEST(breaker_score, opens_at_the_end_of_a_step) {
-  rig r{by_score()};
+  breaker_rig r{by_score()};
   r.advance(500ms);
   for (int i = 0; i < 20; ++i)
     r.call(i % 5 == 0 ? app_error(1) : outcome::success());
@@ -205,7 +204,7 @@ TEST(breaker_score, opens_at_the_end_of_a_step) {
 }
 
 TEST(breaker_score, shows_the_score) {
-  rig r{by_score()};
+  breaker_rig r{by_score()};
   for (int i = 0; i < 50; ++i)
     r.call(i == 0 ? app_error(1) : outcome::success());
   r.advance(1s);
@@ -216,7 +215,7 @@ TEST(breaker_score, shows_the_score) {
 }
 
 TEST(breaker_score, opens_for_a_latency_that_grows) {
-  rig r{by_score()};
+  breaker_rig r{by_score()};
   for (int i = 0; i < 20 && r.state() == "closed"; ++i) {
     std::vector<call_id> ids;
     for (int k = 0; k < 5; ++k)
@@ -231,7 +230,7 @@ TEST(breaker_score, opens_for_a_latency_that_grows) {
 }
 
 TEST(breaker_score, keeps_the_normal_load_while_it_is_open) {
-  rig r{by_score()};
+  breaker_rig r{by_score()};
   for (int i = 0; i < 60; ++i, r.advance(1s))
     r.play("..........");
   for (int i = 0; i < 10 && r.state() == "closed"; ++i, r.advance(1s))

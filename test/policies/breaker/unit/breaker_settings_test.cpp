@@ -15,14 +15,13 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 using by_hand = operator_command;
 
 // -- settings -----------------------------------------------------------------
 
 TEST(breaker_settings, are_valid_as_they_come) {
   EXPECT_EQ(problems_of(breaker_config{}), problems{});
-  EXPECT_EQ(solo<breaker>{breaker_config{}}.policy.kind(), "breaker");
+  EXPECT_EQ(rig<breaker>{breaker_config{}}.policy.kind(), "breaker");
 }
 
 TEST(breaker_settings, are_read_by_their_names) {
@@ -112,7 +111,7 @@ TEST(breaker_settings, allow_a_minimum_beyond_the_window_of_calls) {
 // -- metrics and events -------------------------------------------------------
 
 TEST(breaker_metrics, have_different_names_and_gauges_last) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   std::vector<metric> ms;
   r.policy.list_metrics(ms);
   std::set<std::string_view> names;
@@ -124,7 +123,7 @@ TEST(breaker_metrics, have_different_names_and_gauges_last) {
 }
 
 TEST(breaker_metrics, number_the_states) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   EXPECT_EQ(r.count("state"), 0);
   r.bad();
   EXPECT_EQ(r.count("state"), 1);

@@ -11,7 +11,6 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 
 // Opens if half of at least four calls take a second; failures do not matter.
 breaker_config slow_only() {
@@ -26,7 +25,7 @@ breaker_config slow_only() {
 // -- closed -------------------------------------------------------------------
 
 TEST(slow_calls, open_a_breaker_while_they_are_still_in_flight) {
-  rig r{slow_only()};
+  breaker_rig r{slow_only()};
   for (int i = 0; i < 4; ++i)
     r.arrive();
   EXPECT_EQ(r.policy.wakeup(), r.e.now + 1s);
@@ -52,7 +51,7 @@ TEST(slow_calls, have_a_minimum_of_their_own) {
     for (auto by : {breaker_trip::rate_by_time, breaker_trip::rate_by_count}) {
       c.trip = by;
       c.failure_rate = 1;
-      rig r{c};
+      breaker_rig r{c};
       int n = 0;
       for (; r.state() == "closed" && n < 10; ++n) {
         auto id = r.arrive();
@@ -68,7 +67,7 @@ TEST(slow_calls, have_a_minimum_of_their_own) {
   c.trip = breaker_trip::rate_by_count;
   c.window_calls = 3;
   c.slow_minimum_calls = 100;
-  rig r{c};
+  breaker_rig r{c};
   for (int i = 0; i < 3; ++i)
     r.arrive();
   r.advance(1s);
@@ -78,7 +77,7 @@ TEST(slow_calls, have_a_minimum_of_their_own) {
 TEST(slow_calls, are_found_each_at_its_own_instant) {
   auto c = slow_only();
   c.minimum_calls = 1000;
-  rig r{c};
+  breaker_rig r{c};
   struct {
     duration at;
     std::int64_t slow;
@@ -96,7 +95,7 @@ TEST(slow_calls, are_found_each_at_its_own_instant) {
 TEST(slow_calls, are_not_counted_again_when_they_come_back) {
   auto c = slow_only();
   c.minimum_calls = 3;
-  rig r{c};
+  breaker_rig r{c};
   auto id = r.arrive();
   r.advance(2s);
   EXPECT_EQ(r.count("slow_calls"), 1);
@@ -114,7 +113,7 @@ TEST(slow_calls, are_slow_at_exactly_the_limit) {
     std::int64_t slow;
   } const table[] = {{1s - 1ns, 0}, {1s, 1}, {1s + 1ns, 1}};
   for (auto& row : table) {
-    rig r{slow_only()};
+    breaker_rig r{slow_only()};
     auto id = r.arrive();
     r.advance(row.took);
     r.finish(id);
@@ -125,7 +124,7 @@ TEST(slow_calls, are_slow_at_exactly_the_limit) {
 TEST(slow_calls, have_a_rate_apart_from_that_of_failures) {
   auto c = slow_only();
   c.trip = breaker_trip::rate_by_time;
-  rig r{c};
+  breaker_rig r{c};
   // One of four fails, one of four is slow: together they would be half.
   auto id = r.arrive();
   r.advance(1s);
@@ -142,7 +141,7 @@ TEST(slow_calls, count_with_every_rule) {
                     breaker_trip::score}) {
     auto c = slow_only();
     c.trip = rule;
-    rig r{c};
+    breaker_rig r{c};
     r.play("..");
     r.arrive();
     r.arrive();
@@ -155,7 +154,7 @@ TEST(slow_calls, have_the_window_of_the_rule) {
   auto c = slow_only();
   c.trip = breaker_trip::rate_by_count;
   c.window_calls = 4;
-  rig r{c};
+  breaker_rig r{c};
   r.play("....");
   r.advance(1h);
   r.arrive();
@@ -168,7 +167,7 @@ TEST(slow_calls, have_the_window_of_the_rule) {
 TEST(slow_calls, that_end_neutral_in_time_are_no_calls_at_all) {
   auto c = slow_only();
   c.minimum_calls = 1;
-  rig r{c};
+  breaker_rig r{c};
   auto id = r.arrive();
   r.abandon(id, errc::cancelled);
   r.advance(5s);
@@ -182,7 +181,7 @@ TEST(slow_calls, of_an_earlier_era_do_not_count) {
   c.trip = breaker_trip::consecutive;
   c.threshold = 1;
   c.minimum_calls = 1;
-  rig r{c};
+  breaker_rig r{c};
   auto old = r.arrive();
   r.bad();
   r.advance(10s);
@@ -197,7 +196,7 @@ TEST(slow_calls, of_an_earlier_era_do_not_count) {
 TEST(slow_calls, are_all_found_if_a_hundred_thousand_hang) {
   auto c = slow_only();
   c.minimum_calls = 1'000'000;
-  rig r{c};
+  breaker_rig r{c};
   std::vector<call_id> ids;
   for (int i = 0; i < 100'000; ++i) {
     ids.push_back(r.arrive());
@@ -220,7 +219,7 @@ TEST(slow_calls, keep_their_order_when_nobody_woke_the_breaker) {
   c.window_time = 2s;
   c.window_buckets = 2;
   c.minimum_calls = 2;
-  rig r{c};
+  breaker_rig r{c};
   r.arrive();
   r.advance(500ms);
   r.set_clock(10s);
@@ -235,7 +234,7 @@ TEST(slow_calls, keep_their_order_when_nobody_woke_the_breaker) {
 TEST(slow_calls, are_failed_probes_at_the_very_instant) {
   auto c = with_threshold(1);
   c.slow_call = 2s;
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   r.advance(10s);
   auto probe = r.arrive();
@@ -253,7 +252,7 @@ TEST(slow_calls, are_failed_probes_at_the_very_instant) {
 TEST(slow_calls, do_not_prolong_a_lease) {
   auto c = with_threshold(1);
   c.slow_call = 30s;
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   r.advance(10s);
   r.arrive();
@@ -268,7 +267,7 @@ TEST(slow_calls, do_not_prolong_a_lease) {
 TEST(slow_calls, are_found_at_once_by_a_shorter_limit) {
   auto c = slow_only();
   c.minimum_calls = 1000;
-  rig r{c};
+  breaker_rig r{c};
   auto first = r.arrive();
   r.advance(400ms);
   r.arrive();
@@ -291,7 +290,7 @@ TEST(slow_calls, are_in_the_window_from_when_a_shorter_limit_found_them) {
   auto c = slow_only();
   c.minimum_calls = 2;
   c.slow_call = 1h;
-  rig r{c};
+  breaker_rig r{c};
   r.arrive();
   r.advance(8s);
   c.slow_call = 1s;
@@ -315,7 +314,7 @@ TEST(slow_calls, are_slow_from_the_change_on_by_a_shorter_limit) {
   c.minimum_calls = 1;
   c.slow_call = 1h;
   c.slow_rate = 0.1;
-  rig r{c};
+  breaker_rig r{c};
   r.arrive();
   r.advance(1s);
   r.bad();
@@ -333,7 +332,7 @@ TEST(slow_calls, from_before_there_was_a_limit_are_judged_at_their_end) {
   c.slow_call = unlimited;
   c.trip = breaker_trip::consecutive;
   c.minimum_calls = 3;
-  rig r{c};
+  breaker_rig r{c};
   auto slow = r.arrive();
   r.advance(3s);
   auto fast = r.arrive();
@@ -351,7 +350,7 @@ TEST(slow_calls, from_before_there_was_a_limit_are_judged_at_their_end) {
 TEST(slow_calls, are_not_looked_for_without_a_limit) {
   auto c = slow_only();
   c.trip = breaker_trip::consecutive;
-  rig r{c};
+  breaker_rig r{c};
   auto id = r.arrive();
   c.slow_call = unlimited;
   r.change(c);

@@ -12,15 +12,14 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 using by_hand = operator_command;
 
 // -- ramp ---------------------------------------------------------------------
 
 // Closed since `now`, with a ramp of 10 s.
-struct ramping : rig {
+struct ramping : breaker_rig {
   explicit ramping(double from = 0.1, std::uint32_t threshold = 1)
-    : rig(config(from, threshold)) {
+    : breaker_rig(config(from, threshold)) {
     for (std::uint32_t i = 0; i < threshold; ++i)
       bad();
     advance(10s);
@@ -105,7 +104,7 @@ TEST(breaker_ramp, does_not_keep_a_breaker_from_opening) {
 }
 
 TEST(breaker_ramp, is_only_there_after_half_open) {
-  rig r{ramping::config(0, 1)};
+  breaker_rig r{ramping::config(0, 1)};
   r.good();
   EXPECT_EQ(r.count("admitted"), 1);
   r.bad();
@@ -147,7 +146,7 @@ TEST(breaker_initial, half_open_begins_with_probes) {
   auto c = with_threshold(3);
   c.initial = breaker_start::half_open;
   c.probes = 2;
-  rig r{c};
+  breaker_rig r{c};
   EXPECT_EQ(r.state(), "half_open");
   EXPECT_EQ(r.policy.wakeup(), never);
   auto first = r.arrive();
@@ -161,7 +160,7 @@ TEST(breaker_initial, half_open_begins_with_probes) {
 TEST(breaker_initial, half_open_opens_with_a_failed_probe) {
   auto c = with_threshold(3);
   c.initial = breaker_start::half_open;
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 10s);
@@ -171,9 +170,9 @@ TEST(breaker_initial, half_open_opens_with_a_failed_probe) {
 
 // -- forced for a time --------------------------------------------------------
 
-struct forced : rig {
+struct forced : breaker_rig {
   explicit forced(operator_command what, duration time)
-    : rig(with_threshold(1)) {
+    : breaker_rig(with_threshold(1)) {
     EXPECT_TRUE(policy.command({what, time}, e));
   }
 };
@@ -237,7 +236,7 @@ TEST(breaker_forced, lasts_as_long_as_the_last_command_says) {
 }
 
 TEST(breaker_forced, knows_no_other_command_for_a_time) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   for (auto what :
        {by_hand::off, by_hand::observe, by_hand::enable, by_hand::reset})
     EXPECT_FALSE(r.policy.command({what, 5s}, r.e));

@@ -10,7 +10,6 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 
 // -- the golden run -----------------------------------------------------------
 
@@ -31,7 +30,7 @@ TEST(breaker, gives_the_golden_run) {
   for (auto& row : table) {
     auto c = with_threshold(row.threshold);
     c.open = schedule::constant(row.open);
-    rig r{c};
+    breaker_rig r{c};
     int succeeded = 0, failed = 0, rejected = 0;
     auto opened = -1ns, closed = -1ns;
     for (int k = 0; k < 1800; ++k) {
@@ -58,7 +57,7 @@ TEST(breaker, gives_the_golden_run) {
 // -- open ---------------------------------------------------------------------
 
 TEST(breaker, rejects_with_the_time_until_it_may_change) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.bad();
   r.advance(4s);
   auto id = r.arrive();
@@ -70,7 +69,7 @@ TEST(breaker, rejects_with_the_time_until_it_may_change) {
 }
 
 TEST(breaker, admits_at_exactly_the_end_of_the_open_interval) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.bad();
   r.advance(10s - 1ns);
   auto early = r.arrive();
@@ -85,13 +84,13 @@ TEST(breaker, admits_at_exactly_the_end_of_the_open_interval) {
 
 TEST(breaker, stays_open_without_calls_unless_it_is_eager) {
   auto c = with_threshold(1);
-  rig lazy{c};
+  breaker_rig lazy{c};
   lazy.bad();
   EXPECT_EQ(lazy.policy.wakeup(), never);
   lazy.advance(1h);
   EXPECT_EQ(lazy.state(), "open");
   c.eager_half_open = true;
-  rig eager{c};
+  breaker_rig eager{c};
   eager.bad();
   EXPECT_EQ(eager.policy.wakeup(), eager.e.now + 10s);
   eager.advance(10s - 1ns);
@@ -107,7 +106,7 @@ TEST(breaker, stays_open_without_calls_unless_it_is_eager) {
 }
 
 TEST(breaker, takes_no_notice_of_results_from_before_it_opened) {
-  rig r{with_threshold(2)};
+  breaker_rig r{with_threshold(2)};
   auto a = r.arrive();
   auto b = r.arrive();
   auto c = r.arrive();
@@ -130,7 +129,7 @@ TEST(breaker, takes_no_notice_of_results_from_before_it_opened) {
 TEST(breaker, stays_open_longer_each_time_in_a_row) {
   auto c = with_threshold(1);
   c.open = schedule::exponential(1s).limit(3s);
-  rig r{c};
+  breaker_rig r{c};
   for (auto wait : {1s, 2s, 3s, 3s}) {
     r.bad();
     ASSERT_EQ(r.state(), "open");
@@ -148,7 +147,7 @@ TEST(breaker, stays_open_longer_each_time_in_a_row) {
 TEST(breaker, repeats_the_last_delay_of_a_finite_schedule) {
   auto c = with_threshold(1);
   c.open = schedule::constant(1s).take(1).then(schedule::constant(4s).take(1));
-  rig r{c};
+  breaker_rig r{c};
   for (auto wait : {1s, 4s, 4s, 4s}) {
     r.bad();
     EXPECT_EQ(r.calls.at(r.arrive()).retry_after, wait);
@@ -159,7 +158,7 @@ TEST(breaker, repeats_the_last_delay_of_a_finite_schedule) {
 TEST(breaker, takes_five_seconds_if_the_schedule_gives_no_delay_at_all) {
   auto c = with_threshold(1);
   c.open = schedule::custom([](std::uint32_t) { return std::nullopt; });
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 5s);
 }
@@ -167,7 +166,7 @@ TEST(breaker, takes_five_seconds_if_the_schedule_gives_no_delay_at_all) {
 TEST(breaker, probes_with_the_next_call_if_the_interval_is_zero) {
   auto c = with_threshold(1);
   c.open = schedule::constant(0s);
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   EXPECT_EQ(r.state(), "open");
   r.good();
@@ -178,7 +177,7 @@ TEST(breaker, stays_open_for_ever_if_the_interval_is_unlimited) {
   auto c = with_threshold(1);
   c.open = schedule::constant(unlimited);
   c.eager_half_open = true;
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   EXPECT_EQ(r.policy.wakeup(), never);
   r.advance(100'000h);
@@ -186,7 +185,7 @@ TEST(breaker, stays_open_for_ever_if_the_interval_is_unlimited) {
 }
 
 TEST(breaker, counts_the_interval_from_the_latest_instant_it_has_seen) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.advance_to(100s);
   auto id = r.arrive();
   r.set_clock(50s);
@@ -201,7 +200,7 @@ TEST(breaker, counts_the_interval_from_the_latest_instant_it_has_seen) {
 TEST(breaker, does_not_open_sooner_or_later_because_time_goes_backwards) {
   auto c = with_threshold(1);
   c.half_open_retry_after = 1h;
-  rig r{c};
+  breaker_rig r{c};
   r.advance_to(100s);
   r.bad(); // open until 110
   r.set_clock(50s);

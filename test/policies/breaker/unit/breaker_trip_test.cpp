@@ -10,12 +10,11 @@ namespace caisson::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rig = breaker_rig;
 
 // -- closed: consecutive failures ---------------------------------------------
 
 TEST(breaker, opens_with_the_last_of_so_many_failures_in_a_row) {
-  rig r{with_threshold(3)};
+  breaker_rig r{with_threshold(3)};
   EXPECT_EQ(r.state(), "closed");
   r.play("xx");
   EXPECT_EQ(r.state(), "closed");
@@ -27,7 +26,7 @@ TEST(breaker, opens_with_the_last_of_so_many_failures_in_a_row) {
 }
 
 TEST(breaker, starts_to_count_again_after_a_success) {
-  rig r{with_threshold(3)};
+  breaker_rig r{with_threshold(3)};
   r.play("xx.xx");
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.count("failure_streak"), 2);
@@ -37,7 +36,7 @@ TEST(breaker, starts_to_count_again_after_a_success) {
 }
 
 TEST(breaker, does_not_let_neutral_and_refused_results_reset_the_count) {
-  rig r{with_threshold(3)};
+  breaker_rig r{with_threshold(3)};
   r.play("xx");
   r.call(outcome::failure(errc::cancelled, true));
   r.call(outcome::failure(errc::rate_limited, false));
@@ -49,7 +48,7 @@ TEST(breaker, does_not_let_neutral_and_refused_results_reset_the_count) {
 }
 
 TEST(breaker, has_no_failure_rate_without_a_window) {
-  rig r{with_threshold(3)};
+  breaker_rig r{with_threshold(3)};
   r.play("x.");
   EXPECT_EQ(r.count("failure_rate_permille"), -1);
   EXPECT_EQ(r.count("window_total"), 0);
@@ -74,7 +73,7 @@ TEST(breaker, counts_what_the_classifier_calls_a_failure) {
     {outcome::failure(errc::shed, false), "neutral"},
   };
   for (auto& row : table) {
-    rig r{with_threshold(2)};
+    breaker_rig r{with_threshold(2)};
     auto id = r.call(row.result);
     EXPECT_EQ(r.count(row.counted_as), 1) << row.counted_as;
     EXPECT_EQ(r.count("successes") + r.count("failures") + r.count("neutral")
@@ -89,7 +88,7 @@ TEST(breaker, counts_what_the_classifier_calls_a_failure) {
 TEST(breaker, counts_only_the_configured_errors) {
   auto c = with_threshold(2);
   c.classify.allow = {"app:1"};
-  rig r{c};
+  breaker_rig r{c};
   r.call(app_error(2));
   r.call(outcome::failure(errc::worker_down, true));
   EXPECT_EQ(r.count("neutral"), 2);
@@ -101,7 +100,7 @@ TEST(breaker, ignores_the_errors_configured_as_ignored) {
   auto c = with_threshold(2);
   c.classify.allow = {"app:*"};
   c.classify.deny = {"app:2"};
-  rig r{c};
+  breaker_rig r{c};
   r.call(app_error(2));
   EXPECT_EQ(r.count("neutral"), 1);
   r.call(app_error(3));
@@ -113,7 +112,7 @@ TEST(breaker, lets_a_function_judge_values_too) {
   c.classify.by_value = [](const outcome& o) {
     return o.ok ? verdict::failure : verdict::success;
   };
-  rig r{c};
+  breaker_rig r{c};
   r.bad();
   EXPECT_EQ(r.count("successes"), 1);
   r.good();
@@ -121,21 +120,21 @@ TEST(breaker, lets_a_function_judge_values_too) {
 }
 
 TEST(breaker, counts_a_call_that_was_cut_off_by_its_deadline_as_failed) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.abandon(r.arrive(), errc::deadline_exceeded);
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.count("failures"), 1);
 }
 
 TEST(breaker, takes_a_cancelled_call_as_neutral) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   r.abandon(r.arrive(), errc::cancelled);
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.count("neutral"), 1);
 }
 
 TEST(breaker, takes_a_deadline_before_execution_as_refused) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   auto id = r.arrive();
   auto& x = r.calls.at(id);
   r.policy.abandon(x.call, x.notes,
@@ -145,7 +144,7 @@ TEST(breaker, takes_a_deadline_before_execution_as_refused) {
 }
 
 TEST(breaker, takes_a_call_that_never_went_down_as_neutral) {
-  rig r{with_threshold(1)};
+  breaker_rig r{with_threshold(1)};
   auto id = r.arrive();
   auto& x = r.calls.at(id);
   r.policy.abandon(x.call, x.notes,
@@ -164,7 +163,7 @@ breaker_config until_a_gap() {
 }
 
 TEST(breaker, without_gap_does_not_let_a_success_reset_the_count) {
-  rig r{until_a_gap()};
+  breaker_rig r{until_a_gap()};
   r.play("x..x.");
   EXPECT_EQ(r.count("failure_streak"), 2);
   r.play("x");
@@ -177,7 +176,7 @@ TEST(breaker, without_gap_resets_the_count_after_exactly_the_quiet_period) {
     std::string_view state;
   } const table[] = {{4999999999ns, "open"}, {5s, "closed"}, {6s, "closed"}};
   for (auto& row : table) {
-    rig r{until_a_gap()};
+    breaker_rig r{until_a_gap()};
     r.play("xx");
     r.advance(row.gap);
     r.play("x");
@@ -188,7 +187,7 @@ TEST(breaker, without_gap_resets_the_count_after_exactly_the_quiet_period) {
 }
 
 TEST(breaker, without_gap_measures_the_gap_from_the_last_failure) {
-  rig r{until_a_gap()};
+  breaker_rig r{until_a_gap()};
   r.bad();
   r.advance(4s);
   r.bad();
@@ -198,7 +197,7 @@ TEST(breaker, without_gap_measures_the_gap_from_the_last_failure) {
 }
 
 TEST(breaker, without_gap_shows_a_count_of_zero_when_nobody_calls) {
-  rig r{until_a_gap()};
+  breaker_rig r{until_a_gap()};
   r.play("xx");
   EXPECT_EQ(r.policy.wakeup(), r.e.now + 5s);
   r.advance(5s);
@@ -209,7 +208,7 @@ TEST(breaker, without_gap_shows_a_count_of_zero_when_nobody_calls) {
 TEST(breaker, without_gap_never_forgets_if_the_quiet_period_is_unlimited) {
   auto c = until_a_gap();
   c.quiet_period = unlimited;
-  rig r{c};
+  breaker_rig r{c};
   r.play("xx");
   EXPECT_EQ(r.policy.wakeup(), never);
   r.advance(1000h);
@@ -241,7 +240,7 @@ breaker_config by_count(std::uint32_t window, std::uint32_t minimum) {
 }
 
 TEST(breaker, by_count_does_not_know_the_rate_below_the_minimum_of_calls) {
-  rig r{by_count(10, 4)};
+  breaker_rig r{by_count(10, 4)};
   r.play("xxx");
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.count("failure_rate_permille"), -1);
@@ -250,17 +249,17 @@ TEST(breaker, by_count_does_not_know_the_rate_below_the_minimum_of_calls) {
 }
 
 TEST(breaker, by_count_opens_at_exactly_the_rate) {
-  rig r{by_count(10, 4)};
+  breaker_rig r{by_count(10, 4)};
   r.play("..xx");
   EXPECT_EQ(r.state(), "open");
-  rig s{by_count(10, 4)};
+  breaker_rig s{by_count(10, 4)};
   s.play("...x");
   EXPECT_EQ(s.state(), "closed");
   EXPECT_EQ(s.count("failure_rate_permille"), 250);
 }
 
 TEST(breaker, by_count_may_open_with_a_success_that_makes_the_rate_known) {
-  rig r{by_count(10, 4)};
+  breaker_rig r{by_count(10, 4)};
   r.play("xxx.");
   EXPECT_EQ(r.state(), "open");
 }
@@ -270,7 +269,7 @@ TEST(breaker, by_count_compares_decimal_rates_exactly) {
     auto c = by_count(100, 100);
     c.failure_rate = std::stod("0." + std::string(percent < 10 ? "0" : "")
                                + std::to_string(percent));
-    rig r{c};
+    breaker_rig r{c};
     for (int i = 0; i < 100; ++i)
       r.play(i < percent - 1 ? "x" : ".");
     EXPECT_EQ(r.state(), "closed") << percent;
@@ -278,7 +277,7 @@ TEST(breaker, by_count_compares_decimal_rates_exactly) {
     // The oldest failure leaves with the first of these, the last one trips.
     r.play("x");
     EXPECT_EQ(r.state(), "closed") << percent;
-    rig s{c};
+    breaker_rig s{c};
     for (int i = 0; i < 100; ++i)
       s.play(i < percent ? "x" : ".");
     EXPECT_EQ(s.state(), "open") << percent;
@@ -286,7 +285,7 @@ TEST(breaker, by_count_compares_decimal_rates_exactly) {
 }
 
 TEST(breaker, by_count_forgets_calls_beyond_the_window) {
-  rig r{by_count(4, 4)};
+  breaker_rig r{by_count(4, 4)};
   r.play("x...");
   EXPECT_EQ(r.count("failure_rate_permille"), 250);
   r.play(".");
@@ -303,7 +302,7 @@ breaker_config by_time() {
 }
 
 TEST(breaker, by_time_forgets_results_that_came_before_the_window) {
-  rig r{by_time()};
+  breaker_rig r{by_time()};
   r.play("xxx");
   r.advance(10s);
   EXPECT_EQ(r.count("window_total"), 0);
@@ -313,7 +312,7 @@ TEST(breaker, by_time_forgets_results_that_came_before_the_window) {
 }
 
 TEST(breaker, by_time_opens_for_a_worker_that_hangs_longer_than_the_window) {
-  rig r{by_time()};
+  breaker_rig r{by_time()};
   std::vector<call_id> ids;
   for (int i = 0; i < 4; ++i) {
     ids.push_back(r.arrive());
@@ -331,7 +330,7 @@ TEST(breaker, by_time_opens_for_a_worker_that_hangs_longer_than_the_window) {
 }
 
 TEST(breaker, by_time_counts_a_call_when_its_result_comes) {
-  rig r{by_time()};
+  breaker_rig r{by_time()};
   auto slow = r.arrive();
   r.advance(8s);
   EXPECT_EQ(r.count("window_total"), 0);
@@ -343,7 +342,7 @@ TEST(breaker, by_time_counts_a_call_when_its_result_comes) {
 }
 
 TEST(breaker, by_time_shows_the_rate_of_the_present_when_nobody_calls) {
-  rig r{by_time()};
+  breaker_rig r{by_time()};
   r.play("x...");
   r.advance(5s);
   r.play(".");

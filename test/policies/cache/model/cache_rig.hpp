@@ -3,7 +3,7 @@
 
 #include <caisson/policies/cache/cache.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -41,10 +41,10 @@ inline cache_content texts_as_content() {
 /// Acts as the gate of a cache. An answer that begins with `!` is an
 /// error of the worker's, one that begins with `!none` of the class `fail`.
 /// Children are numbered from 1 on.
-class cache_rig : public solo<cache> {
+class cache_rig : public rig<cache> {
 public:
   explicit cache_rig(cache_config c = {})
-    : solo(std::move(c), texts_as_content()) {}
+    : rig(std::move(c), texts_as_content()) {}
 
   /// A call with that key and the content `ask KEY`.
   call_id read(std::string key, cache_lookup how = {}, call_info call = {}) {

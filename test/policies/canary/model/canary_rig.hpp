@@ -3,7 +3,7 @@
 
 #include <caisson/policies/canary/canary.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <chrono>
 #include <memory>
@@ -49,7 +49,7 @@ inline key_pair keys_for(const canary_config& c) {
     one.name = c.name;
     one.sticky = true;
     one.stages = {share};
-    solo<canary> scout{one};
+    rig<canary> scout{one};
     return scout.where(scout.arrive(of_key(key))) == place::redirected;
   };
   auto last = 0.0;
@@ -66,10 +66,10 @@ inline key_pair keys_for(const canary_config& c) {
 }
 
 /// Hosts a canary. Contents are pointers to integers.
-class canary_rig : public solo<canary> {
+class canary_rig : public rig<canary> {
 public:
   explicit canary_rig(canary_config c = quick_canary(), canary_host more = {})
-    : solo(c, std::move(more)), keys(keys_for(c)) {}
+    : rig(c, std::move(more)), keys(keys_for(c)) {}
 
   call_id to_canary(call_info call = {}) {
     call.key = keys.canary;

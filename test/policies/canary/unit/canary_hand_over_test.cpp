@@ -202,7 +202,7 @@ TEST(canary_hand_over, visits_each_of_very_many_calls_once) {
   c.retry_after = 1ms;
   c.max_failures_in_a_row = 1;
   c.max_p99 = 1h;
-  solo<canary> h{c};
+  rig<canary> h{c};
   auto key = canary_rig{c}.keys.canary;
   auto safe = of_key(key);
   safe.idempotent = idempotence::yes;

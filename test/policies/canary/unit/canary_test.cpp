@@ -109,7 +109,7 @@ TEST(canary, gets_its_share_at_random) {
     auto c = quick_canary();
     c.sticky = false;
     c.stages = {share};
-    solo<canary> h{c};
+    rig<canary> h{c};
     constexpr int n = 20'000;
     for (int i = 0; i < n; ++i)
       h.finish(h.arrive(of_key("the same")));
@@ -126,7 +126,7 @@ TEST(canary, gets_all_calls_at_a_share_of_one) {
   auto c = quick_canary();
   c.stages = {1.0};
   c.sticky = false;
-  solo<canary> h{c};
+  rig<canary> h{c};
   for (int i = 0; i < 100; ++i)
     h.arrive();
   EXPECT_EQ(h.count("to_canary"), 100);
@@ -139,7 +139,7 @@ std::vector<bool> sticky_keys(double share, const std::string& name) {
   auto c = quick_canary();
   c.name = name;
   c.stages = {share};
-  solo<canary> h{c};
+  rig<canary> h{c};
   std::vector<bool> out;
   for (int i = 0; i < 1000; ++i) {
     auto go = [&] {
@@ -187,7 +187,7 @@ TEST(canary, begins_with_other_keys_under_another_name) {
 TEST(canary, draws_for_calls_without_a_key_although_it_is_sticky) {
   auto c = quick_canary();
   c.stages = {0.5};
-  solo<canary> h{c};
+  rig<canary> h{c};
   for (int i = 0; i < 1000; ++i)
     h.arrive();
   EXPECT_NEAR(static_cast<double>(h.count("to_canary")), 500, 80);

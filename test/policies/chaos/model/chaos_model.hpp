@@ -130,7 +130,7 @@ public:
   void measure() { count["waiting"] = calls_at(place::held); }
 
   // There is one event for each fault.
-  void check(const solo<chaos>& real) const {
+  void check(const rig& real) const {
     RC_ASSERT(real.e.details == faults_);
     RC_ASSERT(
       std::count(real.e.reports.begin(), real.e.reports.end(), "injected:>")

@@ -1,4 +1,4 @@
-#include <policies/chaos/model/chaotic.hpp>
+#include <policies/chaos/model/chaos_rig.hpp>
 #include <support/problem_texts.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 #include <policies/chaos/model/chaos_model.hpp>
-#include <policies/chaos/model/chaotic.hpp>
+#include <policies/chaos/model/chaos_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@ namespace caisson::test {
 namespace {
 
 using strings = std::vector<std::string>;
-using cooldown_rig = solo<cooldown>;
+using cooldown_rig = rig<cooldown>;
 
 // What a worker answers that asks for so much time.
 outcome come_back_in(duration d, answer_class kind = answer_class::shed) {

@@ -105,7 +105,7 @@ public:
 
   void reconfigure(const deadline_config& c) { c_ = c; }
 
-  void other(const operation& op, solo<deadline>& real) {
+  void other(const operation& op, rig& real) {
     std::vector<call_id> ids;
     for (const auto& [id, x] : calls)
       ids.push_back(id);
@@ -125,7 +125,7 @@ public:
       x.reject(errc::deadline_exceeded);
   }
 
-  void check(const solo<deadline>& real) const {
+  void check(const rig& real) const {
     for (const auto& [id, x] : calls)
       RC_ASSERT(real.calls.at(id).call.deadline == x.below);
   }

@@ -3,15 +3,15 @@
 
 #include <caisson/policies/deadline/deadline.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <utility>
 
 namespace caisson::test {
 
-class deadline_rig : public solo<deadline> {
+class deadline_rig : public rig<deadline> {
 public:
-  explicit deadline_rig(deadline_config c) : solo(std::move(c)) {}
+  explicit deadline_rig(deadline_config c) : rig(std::move(c)) {}
 
   /// A call with so much time left arrives, which its caller asked for or the
   /// host gave it by default.

@@ -24,7 +24,7 @@ RC_GTEST_PROP(deadline, nests_in_any_order, ()) {
   }
   std::vector<slot> notes(layers.size());
   random_source random;
-  env e{solo<deadline>::start(), random};
+  env e{rig<deadline>::start(), random};
   call_info call;
   call.default_deadline = *rc::gen::arbitrary<bool>();
   if (call.default_deadline)

@@ -160,7 +160,7 @@ TEST(deadline_learned, does_not_take_a_refusal_further_in_for_a_cut_off) {
   auto c = learning(0.95, 2);
   c.timeout = 1s;
   c.learned.minimum_samples = 10;
-  solo<deadline> x{c};
+  rig<deadline> x{c};
   auto refused = outcome::failure(errc::deadline_exceeded, false);
   for (int i = 0; i < 100; ++i)
     x.finish(x.arrive(), refused);
@@ -363,7 +363,7 @@ TEST(deadline_learned, a_reset_forgets_what_was_learned) {
 }
 
 TEST(deadline_learned, learns_for_each_key_by_itself) {
-  keyed_host<deadline> h{keyed_config<deadline>{learning(0.95)}};
+  keyed_rig<deadline> h{keyed_config<deadline>{learning(0.95)}};
   auto play = [&](const std::string& key, duration takes) {
     auto id = h.arrive(of_key(key));
     h.e.now += takes;

@@ -94,7 +94,7 @@ public:
     }
   }
 
-  void other(const operation& x, solo<degradation>& real) {
+  void other(const operation& x, rig& real) {
     c_.held_off = pick(std::vector<strings>{{}, {}, {}, {"a"}, {"c", "e"}},
                        x.which);
     c_.held_on = x.how % 3 == 0 ? strings{"b"} : strings{};
@@ -107,7 +107,7 @@ public:
 
   static bool knows(std::string_view) { return false; }
 
-  void check(const solo<degradation>& real) const {
+  void check(const rig& real) const {
     strings off;
     for (std::size_t i = 0; i < on_.size(); ++i)
       if (!is_on(i))

@@ -1,6 +1,6 @@
 #include <caisson/policies/degradation/degradation.hpp>
 
-#include <policies/degradation/model/degrading.hpp>
+#include <policies/degradation/model/degradation_rig.hpp>
 #include <support/problem_texts.hpp>
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 #include <caisson/policies/degradation/degradation.hpp>
 
 #include <policies/degradation/model/degradation_model.hpp>
-#include <policies/degradation/model/degrading.hpp>
+#include <policies/degradation/model/degradation_rig.hpp>
 
 #include <gtest/gtest.h>
 

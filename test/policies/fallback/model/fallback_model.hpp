@@ -47,9 +47,7 @@ public:
   static const fallback_config& config_of(const settings& s) {
     return s.config;
   }
-  static solo<fallback> rig_of(const settings& s) {
-    return solo<fallback>(s.config, s.chain);
-  }
+  static rig rig_of(const settings& s) { return rig(s.config, s.chain); }
 
   // -- what is drawn ----------------------------------------------------------
 
@@ -138,7 +136,7 @@ public:
   void measure() { count["running"] = running(); }
 
   // Every call ends exactly once.
-  void check(const solo<fallback>& real) const {
+  void check(const rig& real) const {
     auto n = [&](auto... names) { return (real.count(names) + ...); };
     RC_ASSERT(n("calls")
               == n("primary_answered", "answered_by_alternative", "passed_up",

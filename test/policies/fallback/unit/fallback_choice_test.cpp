@@ -1,5 +1,5 @@
 // Which alternative a call goes to first, and how long a cache may take.
-#include <policies/fallback/model/falling_back.hpp>
+#include <policies/fallback/model/fallback_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include <policies/fallback/model/fallback_model.hpp>
-#include <policies/fallback/model/falling_back.hpp>
+#include <policies/fallback/model/fallback_rig.hpp>
 #include <support/problem_texts.hpp>
 
 #include <gtest/gtest.h>

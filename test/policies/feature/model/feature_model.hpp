@@ -48,7 +48,7 @@ public:
 
   void reconfigure(const feature_config& c) { c_ = c; }
 
-  void other(const operation& x, solo<feature>& real) {
+  void other(const operation& x, rig& real) {
     auto i = x.which % holds_.size();
     switch (x.which / 10 % 3) {
       case 0:
@@ -71,7 +71,7 @@ public:
     return !watched_ || is_on(c_.feature) ? "on" : "off";
   }
 
-  void check(const solo<feature>&) const {
+  void check(const rig&) const {
     for (const std::string name : {"a", "b", "c"})
       RC_ASSERT(board_->is_on(name) == is_on(name));
   }

@@ -1,7 +1,7 @@
 #include <caisson/policies/feature.hpp>
 
 #include <policies/feature/model/feature_model.hpp>
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ protected:
 
   std::shared_ptr<feature_flags> flags = std::make_shared<feature_flags>();
   feature_hold hold;
-  solo<feature> h;
+  rig<feature> h;
 };
 
 TEST_F(feature_test, passes_calls_while_it_is_on) {
@@ -62,7 +62,7 @@ TEST_F(feature_test, can_change_to_another_feature) {
 
 TEST_F(feature_test, is_on_without_a_board) {
   hold.set({"x"});
-  solo<feature> other{feature_config{.feature = "x"}};
+  rig<feature> other{feature_config{.feature = "x"}};
   EXPECT_EQ(other.where(other.arrive()), place::below);
   h.policy.watch(nullptr);
   EXPECT_EQ(h.where(h.arrive()), place::below);

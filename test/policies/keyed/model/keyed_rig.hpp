@@ -7,7 +7,7 @@
 #include <caisson/policies/limiter.hpp>
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <string>
 #include <utility>
@@ -17,7 +17,7 @@ namespace caisson::test {
 using namespace std::chrono_literals;
 
 template <class Policy>
-using keyed_host = solo<keyed<Policy>>;
+using keyed_rig = rig<keyed<Policy>>;
 
 /// Opens at the first failure, for ten seconds.
 inline breaker_config brittle() {
@@ -28,7 +28,7 @@ inline breaker_config brittle() {
 }
 
 /// Opens the breaker of that key.
-inline void trip(keyed_host<breaker>& h, const std::string& key) {
+inline void trip(keyed_rig<breaker>& h, const std::string& key) {
   h.fail(h.arrive(of_key(key)));
 }
 

@@ -29,7 +29,7 @@ public:
     config_.permits = 1;
     config_.per_key = {.max_keys = most, .idle = idle};
     recorded_policy::final_counts.clear();
-    host_ = std::make_unique<keyed_host<recorded_policy>>(config_);
+    host_ = std::make_unique<keyed_rig<recorded_policy>>(config_);
   }
 
   // `n` calls of different keys, which go when they `end`.
@@ -150,7 +150,7 @@ private:
   }
 
   keyed_config<recorded_policy> config_;
-  std::unique_ptr<keyed_host<recorded_policy>> host_;
+  std::unique_ptr<keyed_rig<recorded_policy>> host_;
   std::vector<call_id> below_;
 };
 

@@ -27,7 +27,7 @@ public:
   explicit keyed_twins(const config_type& c)
     : together_(keyed_config<Policy>{c}) {
     for (auto& x : apart_)
-      x = std::make_unique<solo<Policy>>(c);
+      x = std::make_unique<rig<Policy>>(c);
   }
 
   // What to do, with which key or call, and for how long.
@@ -145,8 +145,8 @@ private:
     call_id plain_call;
   };
 
-  solo<keyed<Policy>> together_;
-  std::unique_ptr<solo<Policy>> apart_[keys];
+  rig<keyed<Policy>> together_;
+  std::unique_ptr<rig<Policy>> apart_[keys];
   std::vector<pair_of_calls> calls_;
 };
 
@@ -218,7 +218,7 @@ RC_GTEST_PROP(keyed_properties, lose_nothing_when_keys_go, ()) {
   c.order = *rc::gen::element(wait_order::fifo, wait_order::lifo);
   c.per_key.max_keys = *rc::gen::inRange(1u, 5u);
   c.per_key.idle = milliseconds(*rc::gen::inRange(1000, 3000));
-  solo<keyed<semaphore>> h{c};
+  rig<keyed<semaphore>> h{c};
   std::vector<call_id> ids;
   std::int64_t passed = 0;
   for (auto& [what, n, time] : *any_steps(100, 7, 3000)) {

@@ -79,7 +79,7 @@ private:
 };
 
 TEST(keyed_children, come_back_to_the_policy_that_started_them) {
-  keyed_host<asker> h{keyed_config<asker>{}};
+  keyed_rig<asker> h{keyed_config<asker>{}};
   h.finish(h.arrive(of_key("a")));
   h.finish(h.arrive(of_key("b")));
   ASSERT_THAT(h.launched, ElementsAre(1u, 2u));
@@ -92,7 +92,7 @@ TEST(keyed_children, come_back_to_the_policy_that_started_them) {
 }
 
 TEST(keyed_children, are_asked_for_in_their_place_among_other_requests) {
-  keyed_host<asker> h{keyed_config<asker>{}};
+  keyed_rig<asker> h{keyed_config<asker>{}};
   call_info call = of_key("a");
   call.id = 7;
   slot notes;
@@ -108,7 +108,7 @@ TEST(keyed_children, are_asked_for_in_their_place_among_other_requests) {
 }
 
 TEST(keyed_children, keep_their_key) {
-  keyed_host<asker> h{keyed_config<asker>{{}, {.max_keys = 1, .idle = 1s}}};
+  keyed_rig<asker> h{keyed_config<asker>{{}, {.max_keys = 1, .idle = 1s}}};
   h.finish(h.arrive(of_key("a")));
   h.advance(60s);
   EXPECT_EQ(h.count("keys"), 1);
@@ -121,7 +121,7 @@ TEST(keyed_children, keep_their_key) {
 }
 
 TEST(keyed_children, are_forgotten_when_they_are_cancelled) {
-  keyed_host<asker> h{keyed_config<asker>{{}, {.idle = 1s}}};
+  keyed_rig<asker> h{keyed_config<asker>{{}, {.idle = 1s}}};
   h.finish(h.arrive(of_key("a")));
   h.finish(h.arrive(of_key("a")));
   auto o = outcome::success();
@@ -180,7 +180,7 @@ public:
 };
 
 TEST(keyed_held, lets_a_key_go_whose_call_is_held_and_rejected_in_one_turn) {
-  keyed_host<moody> h{keyed_config<moody>{{}, {.max_keys = 1}}};
+  keyed_rig<moody> h{keyed_config<moody>{{}, {.max_keys = 1}}};
   EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::rejected);
   EXPECT_EQ(h.where(h.arrive(of_key("b"))), place::rejected);
   EXPECT_EQ(h.count("refused_keys"), 0);
@@ -190,7 +190,7 @@ TEST(keyed_held, lets_a_key_go_whose_call_is_held_and_rejected_in_one_turn) {
 // -- policies that cannot be made ---------------------------------------------
 
 TEST(keyed_making, refuses_a_call_if_the_constructor_of_its_policy_throws) {
-  keyed_host<asker> h{keyed_config<asker>{}};
+  keyed_rig<asker> h{keyed_config<asker>{}};
   asker::throws = true;
   auto x = h.arrive(of_key("a"));
   asker::throws = false;

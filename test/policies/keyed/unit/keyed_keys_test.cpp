@@ -17,14 +17,14 @@ namespace {
 using testing::ElementsAre;
 
 template <class Policy>
-void use(keyed_host<Policy>& h, const std::string& key) {
+void use(keyed_rig<Policy>& h, const std::string& key) {
   auto id = h.arrive(of_key(key));
   if (h.where(id) == place::below)
     h.finish(id);
 }
 
 template <class Policy>
-std::vector<std::string> keys_of(keyed_host<Policy>& h) {
+std::vector<std::string> keys_of(keyed_rig<Policy>& h) {
   std::vector<std::string> out;
   for (auto& x : h.policy.busiest(1000))
     out.push_back(x.key);
@@ -35,7 +35,7 @@ std::vector<std::string> keys_of(keyed_host<Policy>& h) {
 // -- time without calls -------------------------------------------------------
 
 TEST(keyed_idle, drops_a_key_that_was_not_used_for_so_long) {
-  keyed_host<semaphore> h{keyed_config<semaphore>{{}, {.idle = 10s}}};
+  keyed_rig<semaphore> h{keyed_config<semaphore>{{}, {.idle = 10s}}};
   use(h, "a");
   h.advance(4s);
   use(h, "b");
@@ -51,7 +51,7 @@ TEST(keyed_idle, drops_a_key_that_was_not_used_for_so_long) {
 }
 
 TEST(keyed_idle, counts_from_when_the_last_call_came_or_went) {
-  keyed_host<semaphore> h{
+  keyed_rig<semaphore> h{
     keyed_config<semaphore>{{.permits = 1}, {.idle = 10s}}};
   auto a = h.arrive(of_key("a"));
   h.advance(60s);
@@ -66,7 +66,7 @@ TEST(keyed_idle, counts_from_when_the_last_call_came_or_went) {
 }
 
 TEST(keyed_idle, takes_a_refused_call_for_a_use) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle(), {.idle = 10s}}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle(), {.idle = 10s}}};
   trip(h, "a");
   h.advance(9s);
   EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::rejected);
@@ -77,7 +77,7 @@ TEST(keyed_idle, takes_a_refused_call_for_a_use) {
 TEST(keyed_idle, keeps_an_open_breaker_until_its_interval_is_over) {
   auto c = brittle();
   c.open = schedule::constant(25s);
-  keyed_host<breaker> h{keyed_config<breaker>{c, {.idle = 10s}}};
+  keyed_rig<breaker> h{keyed_config<breaker>{c, {.idle = 10s}}};
   trip(h, "a");
   h.advance_to(29s);
   EXPECT_EQ(h.policy.circuit("a"), circuit::open);
@@ -86,7 +86,7 @@ TEST(keyed_idle, keeps_an_open_breaker_until_its_interval_is_over) {
 }
 
 TEST(keyed_idle, keeps_a_bucket_until_it_is_full) {
-  keyed_host<limiter> h{keyed_config<limiter>{
+  keyed_rig<limiter> h{keyed_config<limiter>{
     {.rate = 10, .per = 24h, .burst = 10}, {.idle = 10min}}};
   for (int i = 0; i < 10; ++i)
     use(h, "a");
@@ -105,7 +105,7 @@ TEST(keyed_idle, takes_the_wake_up_of_a_key_with_it) {
   breaker_config c;
   c.initial = breaker_start::half_open;
   c.ramp = 1h;
-  keyed_host<breaker> h{keyed_config<breaker>{c, {.idle = 10s}}};
+  keyed_rig<breaker> h{keyed_config<breaker>{c, {.idle = 10s}}};
   use(h, "a");
   EXPECT_EQ(h.policy.circuit("a"), circuit::closed);
   h.advance(10s);
@@ -114,13 +114,13 @@ TEST(keyed_idle, takes_the_wake_up_of_a_key_with_it) {
 }
 
 TEST(keyed_idle, never_ends_without_a_limit) {
-  keyed_host<semaphore> h{keyed_config<semaphore>{{}, {.idle = unlimited}}};
+  keyed_rig<semaphore> h{keyed_config<semaphore>{{}, {.idle = unlimited}}};
   use(h, "a");
   EXPECT_EQ(h.policy.wakeup(), never);
 }
 
 TEST(keyed_idle, is_not_disturbed_by_a_clock_that_steps_back) {
-  keyed_host<semaphore> h{keyed_config<semaphore>{{}, {.idle = 10s}}};
+  keyed_rig<semaphore> h{keyed_config<semaphore>{{}, {.idle = 10s}}};
   h.advance(100s);
   use(h, "a");
   h.set_clock(50s);
@@ -134,7 +134,7 @@ TEST(keyed_idle, is_not_disturbed_by_a_clock_that_steps_back) {
 // -- too many keys ------------------------------------------------------------
 
 TEST(keyed_bound, drops_the_key_without_calls_that_was_not_used_for_longest) {
-  keyed_host<semaphore> h{
+  keyed_rig<semaphore> h{
     keyed_config<semaphore>{{.permits = 5}, {.max_keys = 3}}};
   auto busy = h.arrive(of_key("busy"));
   use(h, "b");
@@ -149,7 +149,7 @@ TEST(keyed_bound, drops_the_key_without_calls_that_was_not_used_for_longest) {
 }
 
 TEST(keyed_bound, refuses_a_new_key_if_each_one_has_calls) {
-  keyed_host<semaphore> h{
+  keyed_rig<semaphore> h{
     keyed_config<semaphore>{{.permits = 5}, {.max_keys = 2}}};
   auto a = h.arrive(of_key("a"));
   h.arrive(of_key("b"));
@@ -164,7 +164,7 @@ TEST(keyed_bound, refuses_a_new_key_if_each_one_has_calls) {
 }
 
 TEST(keyed_bound, does_not_close_an_open_breaker_for_a_new_key) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle(), {.max_keys = 2}}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle(), {.max_keys = 2}}};
   trip(h, "a");
   for (int i = 0; i < 100; ++i)
     use(h, "flood " + std::to_string(i));
@@ -180,7 +180,7 @@ TEST(keyed_bound, does_not_close_an_open_breaker_for_a_new_key) {
 
 TEST(keyed_bound, can_be_lowered_but_not_below_the_keys_with_calls) {
   keyed_config<semaphore> c{{.permits = 5}};
-  keyed_host<semaphore> h{c};
+  keyed_rig<semaphore> h{c};
   auto a = h.arrive(of_key("a"));
   h.arrive(of_key("b"));
   use(h, "c");
@@ -196,7 +196,7 @@ TEST(keyed_bound, can_be_lowered_but_not_below_the_keys_with_calls) {
 }
 
 TEST(keyed_bound, holds_for_100000_keys_at_once) {
-  keyed_host<limiter> h{keyed_config<limiter>{{}, {.max_keys = 1000}}};
+  keyed_rig<limiter> h{keyed_config<limiter>{{}, {.max_keys = 1000}}};
   call_info call;
   slot notes;
   auto o = outcome::success();
@@ -216,7 +216,7 @@ TEST(keyed_bound, holds_for_100000_keys_at_once) {
 TEST(keyed_bound, holds_for_20000_breakers_that_open_at_once) {
   auto c = brittle();
   c.eager_half_open = true;
-  keyed_host<breaker> h{
+  keyed_rig<breaker> h{
     keyed_config<breaker>{c, {.max_keys = 20'000, .idle = 1min}}};
   call_info call;
   slot notes;
@@ -239,7 +239,7 @@ TEST(keyed_bound, holds_for_20000_breakers_that_open_at_once) {
 
 TEST(keyed_held, drops_a_key_whose_waiting_calls_were_all_rejected) {
   // The oldest of those who wait leaves a full stack.
-  keyed_host<semaphore> h{keyed_config<semaphore>{
+  keyed_rig<semaphore> h{keyed_config<semaphore>{
     {.permits = 1, .max_waiters = 1, .order = wait_order::lifo},
     {.max_keys = 1}}};
   auto runs = h.arrive(of_key("a"));
@@ -253,7 +253,7 @@ TEST(keyed_held, drops_a_key_whose_waiting_calls_were_all_rejected) {
 }
 
 TEST(keyed_held, does_not_count_a_call_twice_that_is_gone_when_it_is_rejected) {
-  keyed_host<semaphore> h{keyed_config<semaphore>{
+  keyed_rig<semaphore> h{keyed_config<semaphore>{
     {.permits = 1, .max_waiters = 1, .order = wait_order::lifo},
     {.max_keys = 1}}};
   auto runs = h.arrive(of_key("a"));

@@ -32,7 +32,7 @@ protected:
     return static_cast<int>(recorded_policy::alive.size()) - 1;
   }
 
-  keyed_host<recorded_policy> h{config(1)};
+  keyed_rig<recorded_policy> h{config(1)};
 };
 
 TEST_F(keyed_many, have_new_settings_when_they_need_them) {
@@ -84,7 +84,7 @@ TEST(keyed_partitions, add_up_whatever_their_names_become) {
   c.partitions.by_call = [](const call_info& x) {
     return std::string{x.priority > 0 ? "interactive" : "background"};
   };
-  solo<keyed<semaphore>> h{c};
+  rig<keyed<semaphore>> h{c};
   std::vector<call_id> ids;
   for (int i = 0; i < 100; ++i)
     ids.push_back(h.arrive(of_key(std::to_string(i))));

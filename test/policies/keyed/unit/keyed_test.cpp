@@ -14,7 +14,7 @@ using testing::ElementsAre;
 // -- calls --------------------------------------------------------------------
 
 TEST(keyed, keeps_a_policy_for_each_key) {
-  keyed_host<semaphore> h{keyed_config<semaphore>{{.permits = 1}}};
+  keyed_rig<semaphore> h{keyed_config<semaphore>{{.permits = 1}}};
   auto a = h.arrive(of_key("a"));
   EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::rejected);
   auto b = h.arrive(of_key("b"));
@@ -27,7 +27,7 @@ TEST(keyed, keeps_a_policy_for_each_key) {
 }
 
 TEST(keyed, passes_on_whatever_becomes_of_a_call) {
-  keyed_host<semaphore> h{
+  keyed_rig<semaphore> h{
     keyed_config<semaphore>{{.permits = 1, .max_waiters = 5, .max_wait = 2s}}};
   auto runs = h.arrive(of_key("a"));
   auto waits = h.arrive(of_key("a"));
@@ -49,14 +49,14 @@ TEST(keyed, passes_on_whatever_becomes_of_a_call) {
 }
 
 TEST(keyed, reports_events_with_the_key) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   trip(h, "gold");
   EXPECT_THAT(h.e.reports, ElementsAre("state_changed:closed>open"));
   EXPECT_THAT(h.e.keys, ElementsAre("gold"));
 }
 
 TEST(keyed, asks_the_policy_of_the_call_about_its_end) {
-  keyed_host<deadline> h{keyed_config<deadline>{
+  keyed_rig<deadline> h{keyed_config<deadline>{
     {.timeout = 2s}, {.overrides = {{"slow", {{"timeout", "5s"}}}}}}};
   auto fast = h.arrive(of_key("fast"));
   auto slow = h.arrive(of_key("slow"));
@@ -69,7 +69,7 @@ TEST(keyed, asks_the_policy_of_the_call_about_its_end) {
 }
 
 TEST(keyed, is_done_with_a_call_that_its_deadline_cuts_off) {
-  keyed_host<deadline> h{
+  keyed_rig<deadline> h{
     keyed_config<deadline>{{.timeout = 2s}, {.max_keys = 1}}};
   auto cut = h.arrive(of_key("a"));
   h.advance(2s);
@@ -80,7 +80,7 @@ TEST(keyed, is_done_with_a_call_that_its_deadline_cuts_off) {
 }
 
 TEST(keyed, keeps_a_call_whose_deadline_is_only_observed) {
-  keyed_host<deadline> h{
+  keyed_rig<deadline> h{
     keyed_config<deadline>{{.timeout = 2s}, {.max_keys = 1}}};
   h.policy.ask_mode([] { return false; });
   auto late = h.arrive(of_key("a"));
@@ -95,7 +95,7 @@ TEST(keyed, keeps_a_call_whose_deadline_is_only_observed) {
 // -- calls without a key ------------------------------------------------------
 
 TEST(keyed, has_one_policy_for_all_calls_without_a_key) {
-  keyed_host<semaphore> h{
+  keyed_rig<semaphore> h{
     keyed_config<semaphore>{{.permits = 1}, {.max_keys = 1, .idle = 1s}}};
   auto first = h.arrive();
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
@@ -108,7 +108,7 @@ TEST(keyed, has_one_policy_for_all_calls_without_a_key) {
 }
 
 TEST(keyed, lets_calls_without_a_key_pass) {
-  keyed_host<semaphore> h{
+  keyed_rig<semaphore> h{
     keyed_config<semaphore>{{.permits = 1}, {.keyless = keyless_calls::pass}}};
   auto a = h.arrive();
   auto b = h.arrive();
@@ -120,7 +120,7 @@ TEST(keyed, lets_calls_without_a_key_pass) {
 }
 
 TEST(keyed, refuses_calls_without_a_key) {
-  keyed_host<semaphore> h{
+  keyed_rig<semaphore> h{
     keyed_config<semaphore>{{}, {.keyless = keyless_calls::reject}}};
   auto x = h.arrive();
   EXPECT_EQ(h.where(x), place::rejected);
@@ -131,7 +131,7 @@ TEST(keyed, refuses_calls_without_a_key) {
 
 TEST(keyed, keeps_to_what_was_said_of_a_call_without_a_key) {
   keyed_config<semaphore> c{{.permits = 1}, {.keyless = keyless_calls::pass}};
-  keyed_host<semaphore> h{c};
+  keyed_rig<semaphore> h{c};
   auto passing = h.arrive();
   c.per_key.keyless = keyless_calls::share;
   h.reconfigure(c);
@@ -153,7 +153,7 @@ TEST(keyed, keeps_to_what_was_said_of_a_call_without_a_key) {
 TEST(keyed, wakes_each_policy_at_its_time) {
   auto c = brittle();
   c.eager_half_open = true;
-  keyed_host<breaker> h{keyed_config<breaker>{c}};
+  keyed_rig<breaker> h{keyed_config<breaker>{c}};
   trip(h, "a");
   h.advance(3s);
   trip(h, "b");
@@ -167,7 +167,7 @@ TEST(keyed, wakes_each_policy_at_its_time) {
 }
 
 TEST(keyed, says_what_circuit_a_key_has) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   EXPECT_EQ(h.policy.state(), "closed");
   h.finish(h.arrive(of_key("b")));
   trip(h, "a");
@@ -179,7 +179,7 @@ TEST(keyed, says_what_circuit_a_key_has) {
 }
 
 TEST(keyed, notifies_only_the_policy_of_the_key_of_a_timed_out_attempt) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   h.finish(h.arrive(of_key("a")));
   h.finish(h.arrive(of_key("b")));
   h.policy.attempt_timed_out("a", h.e);
@@ -192,7 +192,7 @@ TEST(keyed, notifies_only_the_policy_of_the_key_of_a_timed_out_attempt) {
 // -- operation ----------------------------------------------------------------
 
 TEST(keyed, forces_all_keys_and_those_that_come_later) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   h.finish(h.arrive(of_key("a")));
   EXPECT_TRUE(h.command(operator_command::force_open));
   EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::rejected);
@@ -205,17 +205,17 @@ TEST(keyed, forces_all_keys_and_those_that_come_later) {
 }
 
 TEST(keyed, shows_the_levels_of_a_new_key_if_there_is_none) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   EXPECT_EQ(h.count("failure_rate_permille"), -1);
   EXPECT_EQ(h.count("ramp_permille"), 1000);
   EXPECT_TRUE(h.command(operator_command::force_open));
-  solo<breaker> one{brittle()};
+  rig<breaker> one{brittle()};
   EXPECT_TRUE(one.policy.command(operator_command::force_open, one.e));
   EXPECT_EQ(h.count("state"), one.count("state"));
 }
 
 TEST(keyed, reports_a_command_once_and_not_for_each_key) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   for (auto key : {"a", "b", "c"})
     h.finish(h.arrive(of_key(key)));
   EXPECT_TRUE(h.command(operator_command::force_open));
@@ -224,7 +224,7 @@ TEST(keyed, reports_a_command_once_and_not_for_each_key) {
 }
 
 TEST(keyed, forces_later_keys_for_the_time_that_is_left) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   EXPECT_TRUE(h.policy.command({operator_command::force_open, 10s}, h.e));
   h.advance(4s);
   auto x = h.arrive(of_key("a"));
@@ -237,7 +237,7 @@ TEST(keyed, forces_later_keys_for_the_time_that_is_left) {
 
 // Keys without calls follow in rounds, some after the order is over.
 TEST(keyed, ends_an_order_by_a_brief_one_for_all_keys) {
-  keyed_host<breaker> h{
+  keyed_rig<breaker> h{
     keyed_config<breaker>{brittle(), {.max_keys = 10'000, .idle = unlimited}}};
   auto key = [](int i) { return of_key(std::to_string(i)); };
   for (int i = 0; i < 3'000; ++i)
@@ -253,7 +253,7 @@ TEST(keyed, ends_an_order_by_a_brief_one_for_all_keys) {
 }
 
 TEST(keyed, knows_the_commands_that_its_policies_know) {
-  keyed_host<semaphore> h{keyed_config<semaphore>{}};
+  keyed_rig<semaphore> h{keyed_config<semaphore>{}};
   EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_TRUE(h.command(operator_command::enable));
   EXPECT_FALSE(h.command(operator_command::force_open));
@@ -261,7 +261,7 @@ TEST(keyed, knows_the_commands_that_its_policies_know) {
 }
 
 TEST(keyed, forgets_keys_and_counts_on_reset_but_no_calls) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle(), {.max_keys = 3}}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle(), {.max_keys = 3}}};
   trip(h, "open");
   auto in_flight = h.arrive(of_key("busy"));
   for (auto key : {"a", "b", "c"})
@@ -280,7 +280,7 @@ TEST(keyed, forgets_keys_and_counts_on_reset_but_no_calls) {
 TEST(keyed, gives_new_settings_to_all_keys) {
   keyed_config<semaphore> c{{.permits = 1},
                             {.overrides = {{"gold", {{"permits", "3"}}}}}};
-  keyed_host<semaphore> h{c};
+  keyed_rig<semaphore> h{c};
   std::vector<call_id> ids;
   auto admitted = [&](const std::string& key) {
     std::size_t n = 0;
@@ -308,7 +308,7 @@ TEST(keyed, gives_new_settings_to_all_keys) {
 
 TEST(keyed, hands_permits_to_waiting_calls_of_all_keys_in_the_order_of_keys) {
   keyed_config<semaphore> c{{.permits = 1, .max_waiters = 2}};
-  keyed_host<semaphore> h{c};
+  keyed_rig<semaphore> h{c};
   std::vector<call_id> waiting;
   for (auto key : {"c", "a", "b"}) {
     h.arrive(of_key(key));
@@ -324,7 +324,7 @@ TEST(keyed, hands_permits_to_waiting_calls_of_all_keys_in_the_order_of_keys) {
 // -- what is said -------------------------------------------------------------
 
 TEST(keyed, adds_up_what_its_policies_count) {
-  keyed_host<limiter> h{
+  keyed_rig<limiter> h{
     keyed_config<limiter>{{.rate = 1, .burst = 2}, {.max_keys = 2}}};
   for (auto key : {"a", "b", "b", "b", "c"}) {
     auto id = h.arrive(of_key(key));
@@ -340,7 +340,7 @@ TEST(keyed, adds_up_what_its_policies_count) {
 }
 
 TEST(keyed, shows_the_largest_of_what_is_a_level) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   trip(h, "a");
   trip(h, "b");
   h.finish(h.arrive(of_key("c")));
@@ -350,7 +350,7 @@ TEST(keyed, shows_the_largest_of_what_is_a_level) {
 }
 
 TEST(keyed, lists_all_its_numbers_before_the_first_key) {
-  keyed_host<breaker> h{keyed_config<breaker>{brittle()}};
+  keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
   for (auto name :
        {"admitted", "opened", "state", "keys", "keys_made", "keys_evicted",
         "keys_expired", "keyless", "refused_keys", "refused_keyless"})
@@ -358,7 +358,7 @@ TEST(keyed, lists_all_its_numbers_before_the_first_key) {
 }
 
 TEST(keyed, reports_the_keys_with_most_calls) {
-  keyed_host<semaphore> h{keyed_config<semaphore>{{.permits = 1}}};
+  keyed_rig<semaphore> h{keyed_config<semaphore>{{.permits = 1}}};
   std::map<std::string, int> calls{{"b", 2}, {"a", 2}, {"few", 1}, {"many", 3}};
   for (auto& [key, n] : calls)
     for (int i = 0; i < n; ++i)

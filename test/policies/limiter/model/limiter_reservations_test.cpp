@@ -1,4 +1,4 @@
-#include <policies/limiter/model/reserving.hpp>
+#include <policies/limiter/model/reserving_rig.hpp>
 #include <support/operations.hpp>
 
 #include <gtest/gtest.h>
@@ -114,8 +114,8 @@ public:
     return out;
   }
 
-  reserving h;
-  std::vector<reserving::promise> open;
+  reserving_rig h;
+  std::vector<reserving_rig::promise> open;
   std::map<call_id, start_note> starts;
 
 private:

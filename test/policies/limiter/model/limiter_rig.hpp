@@ -3,13 +3,13 @@
 
 #include <caisson/policies/limiter.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 namespace caisson::test {
 
 using namespace std::chrono_literals;
 
-using limiter_rig = solo<limiter>;
+using limiter_rig = rig<limiter>;
 
 inline constexpr auto minute = duration{60s};
 

@@ -1,5 +1,5 @@
 // Turns that a limiter promises for later.
-#include <policies/limiter/model/reserving.hpp>
+#include <policies/limiter/model/reserving_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -9,12 +9,12 @@ namespace caisson::test {
 namespace {
 
 // One token each second.
-reserving slow_bucket(std::uint32_t burst = 1, duration max_wait = 1h) {
-  return reserving{some_limiter(1, 1s, burst, max_wait)};
+reserving_rig slow_bucket(std::uint32_t burst = 1, duration max_wait = 1h) {
+  return reserving_rig{some_limiter(1, 1s, burst, max_wait)};
 }
 
 // Goes at once, or is refused.
-call_info hasty(const reserving& h, std::uint32_t permits = 1) {
+call_info hasty(const reserving_rig& h, std::uint32_t permits = 1) {
   auto f = due_at(h.now() + 1ns);
   f.permits = permits;
   return f;
@@ -68,7 +68,7 @@ TEST(limiter_reservations, are_refused_if_their_turn_comes_too_late) {
 }
 
 TEST(limiter_reservations, take_places_of_those_who_wait) {
-  reserving h{some_limiter(1, 1s, 1, 1h, 2)};
+  reserving_rig h{some_limiter(1, 1s, 1, 1h, 2)};
   h.arrive();
   EXPECT_TRUE(h.reserve().is_granted);
   auto w = h.arrive();
@@ -143,7 +143,7 @@ TEST(limiter_reservations, that_are_given_back_let_those_who_wait_move_up) {
 
 TEST(limiter_reservations, that_are_given_back_at_once_are_looked_at_once) {
   auto h = slow_bucket(2);
-  std::vector<reserving::promise> lent;
+  std::vector<reserving_rig::promise> lent;
   for (auto i = 0u; i < 3; ++i)
     lent.push_back(h.reserve({.permits = 2, .earliest = 1s}));
   auto w = h.arrive(heavy(2));
@@ -208,7 +208,7 @@ TEST(limiter_reservations, stay_through_changes_and_are_paid_afterwards) {
 }
 
 TEST(limiter_reservations, too_heavy_by_now_block_nobody_once_it_is_full) {
-  reserving h{some_limiter(10, 1s, 10, 1h)};
+  reserving_rig h{some_limiter(10, 1s, 10, 1h)};
   EXPECT_EQ(h.reserve({.permits = 10, .earliest = 60s}).turn, 60s);
   h.advance_to(5s);
   h.reconfigure(some_limiter(10, 1s, 5, 1h));
@@ -321,7 +321,7 @@ TEST(limiter_reservations, go_by_each_algorithm) {
     {leaky_bucket, {0s, 500ms, 1500ms, 2s}},
   };
   for (auto& x : rows) {
-    reserving h{
+    reserving_rig h{
       limiter_config{.rate = 2, .algorithm = x.algorithm, .max_wait = 1h}};
     std::vector<duration> turns;
     for (auto weight : {1u, 2u, 1u, 1u})
@@ -330,17 +330,17 @@ TEST(limiter_reservations, go_by_each_algorithm) {
   }
 }
 
-reserving warming() {
-  return reserving{limiter_config{.rate = 10,
-                                  .algorithm = rate_algorithm::warm_up,
-                                  .warm_up_time = 4s,
-                                  .max_wait = 1h}};
+reserving_rig warming() {
+  return reserving_rig{limiter_config{.rate = 10,
+                                      .algorithm = rate_algorithm::warm_up,
+                                      .warm_up_time = 4s,
+                                      .max_wait = 1h}};
 }
 
 TEST(limiter_reservations, warm_up_if_they_are_given_back_or_not) {
   auto as_promised = warming();
   auto h = warming();
-  std::vector<reserving::promise> lent;
+  std::vector<reserving_rig::promise> lent;
   for (auto turn : {0ms, 295ms, 580ms, 855ms}) {
     as_promised.reserve();
     lent.push_back(h.reserve());
@@ -403,7 +403,7 @@ TEST(limiter_reservations, that_break_a_rate_are_paid_in_all_windows_after) {
   limiter_config c{.rate = 6, .max_wait = 1h};
   auto after_promise = [&](rate_algorithm x, duration turn) {
     c.algorithm = x;
-    reserving h{c};
+    reserving_rig h{c};
     h.arrive(heavy(6));
     EXPECT_EQ(h.reserve({.permits = 6}).turn, turn);
     auto slower = c;

@@ -1,5 +1,5 @@
 // How much work limiters have with many promised turns.
-#include <policies/limiter/model/reserving.hpp>
+#include <policies/limiter/model/reserving_rig.hpp>
 #include <support/growth.hpp>
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ double time_of(F f) {
   return thread_seconds() - begin;
 }
 
-void ask_for_turns(reserving& h) {
+void ask_for_turns(reserving_rig& h) {
   call_info in_a_hurry = due_at(h.now() + 1ns);
   for (int i = 0; i < 50; ++i) {
     h.calls.clear();
@@ -32,7 +32,7 @@ void ask_for_turns(reserving& h) {
 }
 
 double time_among(std::size_t promised, int waiting) {
-  reserving h{some_limiter(1000, 1s, 1, 1h, 1'000'000)};
+  reserving_rig h{some_limiter(1000, 1s, 1, 1h, 1'000'000)};
   h.arrive();
   for (int i = 0; i < waiting; ++i)
     h.arrive();
@@ -61,7 +61,7 @@ TEST(many_reservations, behind_many_who_wait_are_looked_through_once) {
 
 // One token can be taken between all turns but for the last, which needs it.
 double time_past_gaps(std::size_t promised) {
-  reserving h{some_limiter(1, 1s, 2, unlimited, 1'000'000)};
+  reserving_rig h{some_limiter(1, 1s, 2, unlimited, 1'000'000)};
   h.arrive(heavy(2));
   auto returned_lease = h.reserve();
   for (std::size_t i = 0; i < promised; ++i)

@@ -211,7 +211,7 @@ public:
     was_reset_ = true;
   }
 
-  void other(const operation& x, solo<retrier>& real) {
+  void other(const operation& x, rig& real) {
     breakers_ = real.e.breakers = static_cast<circuit>(x.how % 3);
   }
 
@@ -223,7 +223,7 @@ public:
   }
 
   // Every call ends exactly once.
-  void check(const solo<retrier>& real) const {
+  void check(const rig& real) const {
     auto n = [&](auto... names) { return (real.count(names) + ...); };
     if (!was_reset_)
       RC_ASSERT(n("calls")

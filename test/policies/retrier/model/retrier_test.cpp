@@ -20,7 +20,7 @@ RC_GTEST_PROP(retrier, same_seed_same_delays_within_their_bounds, ()) {
   auto seed = *rc::gen::arbitrary<std::uint64_t>();
   auto delay = *rc::gen::element<duration>(0ns, 1ms, 100ms, 3s);
   auto delays = [&] {
-    solo<retrier> h{c};
+    rig<retrier> h{c};
     h.random = random_source{seed};
     auto id = h.arrive();
     std::vector<duration> out;

@@ -1,6 +1,6 @@
 #include <caisson/policies/retrier/first_try_alarm.hpp>
 
-#include <policies/retrier/model/retrying.hpp>
+#include <policies/retrier/model/retrier_rig.hpp>
 #include <support/times.hpp>
 
 #include <gtest/gtest.h>

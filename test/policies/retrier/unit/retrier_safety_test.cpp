@@ -1,7 +1,7 @@
 // What a retrier's settings allow without a pause, and without a limit.
 #include <caisson/policies/retrier/retrier.hpp>
 
-#include <policies/retrier/model/retrying.hpp>
+#include <policies/retrier/model/retrier_rig.hpp>
 #include <support/problem_texts.hpp>
 
 #include <gtest/gtest.h>

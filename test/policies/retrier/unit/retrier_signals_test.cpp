@@ -1,5 +1,5 @@
 // What a retrier heeds of the gate's other layers, and what it reports to them.
-#include <policies/retrier/model/retrying.hpp>
+#include <policies/retrier/model/retrier_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A retrier that verifies before it repeats.
 #include <caisson/policies/retrier/retrier.hpp>
 
-#include <policies/retrier/model/retrying.hpp>
+#include <policies/retrier/model/retrier_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <caisson/policy/shared_retry_budget.hpp>
 
-#include <policies/retrier/model/retrying.hpp>
+#include <policies/retrier/model/retrier_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <caisson/policies/semaphore.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <support/problem_texts.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 using texts = std::vector<std::string>;
-using semaphore_rig = solo<semaphore>;
+using semaphore_rig = rig<semaphore>;
 
 semaphore_config some_semaphore(std::uint32_t permits,
                                 std::uint32_t max_waiters = 0,

@@ -1,5 +1,5 @@
 // Gates whose worker is a gate with a shedder, which reports its threshold.
-#include "policies/shedder/model/shedding.hpp"
+#include "policies/shedder/model/shedder_rig.hpp"
 #include "support/local_proxy.hpp"
 #include "support/world.hpp"
 

@@ -1,5 +1,5 @@
 // Gates that are too busy to get to their messages, and shed some of them.
-#include "policies/shedder/model/shedding.hpp"
+#include "policies/shedder/model/shedder_rig.hpp"
 #include "support/local_proxy.hpp"
 #include "support/world.hpp"
 

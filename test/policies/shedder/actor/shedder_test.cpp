@@ -1,6 +1,6 @@
 // Shedders in gates: where they get the load from, and what the layers around
 // them make of what they reject.
-#include "policies/shedder/model/shedding.hpp"
+#include "policies/shedder/model/shedder_rig.hpp"
 #include "support/local_proxy.hpp"
 #include "support/stack_texts.hpp"
 #include "support/world.hpp"

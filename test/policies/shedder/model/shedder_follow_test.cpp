@@ -1,5 +1,5 @@
 // A shedder that follows its callee against a model that keeps each call.
-#include <policies/shedder/model/shedding.hpp>
+#include <policies/shedder/model/shedder_rig.hpp>
 #include <support/operations.hpp>
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <caisson/base/sip_hash.hpp>
 
 #include <policies/shedder/model/ended_calls.hpp>
-#include <policies/shedder/model/shedding.hpp>
+#include <policies/shedder/model/shedder_rig.hpp>
 #include <support/against_model.hpp>
 
 #include <algorithm>

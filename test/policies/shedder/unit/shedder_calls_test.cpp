@@ -1,6 +1,6 @@
 #include <caisson/policies/shedder/call_meter.hpp>
 
-#include <policies/shedder/model/shedding.hpp>
+#include <policies/shedder/model/shedder_rig.hpp>
 
 #include <gtest/gtest.h>
 

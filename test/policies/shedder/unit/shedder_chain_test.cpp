@@ -1,5 +1,5 @@
 // A shedder that reports its threshold, and callers that follow it.
-#include <policies/shedder/model/shedding.hpp>
+#include <policies/shedder/model/shedder_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Thresholds that shedders report to their callers, and follow themselves.
-#include <policies/shedder/model/shedding.hpp>
+#include <policies/shedder/model/shedder_rig.hpp>
 
 #include <gtest/gtest.h>
 

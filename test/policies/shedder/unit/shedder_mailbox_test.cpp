@@ -1,5 +1,5 @@
 // The delay in a gate's mailbox as a signal of a shedder.
-#include <policies/shedder/model/shedding.hpp>
+#include <policies/shedder/model/shedder_rig.hpp>
 
 #include <gtest/gtest.h>
 

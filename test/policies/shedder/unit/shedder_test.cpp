@@ -1,5 +1,5 @@
 #include <policies/shedder/model/shedder_model.hpp>
-#include <policies/shedder/model/shedding.hpp>
+#include <policies/shedder/model/shedder_rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -342,7 +342,7 @@ TEST(shedder, does_nothing_without_a_reading) {
 }
 
 TEST(shedder, does_nothing_without_a_source) {
-  solo<shedder> h{by_cpu()};
+  rig<shedder> h{by_cpu()};
   for (int i = 0; i < 100; ++i) {
     h.finish(h.arrive());
     h.advance(100ms);

@@ -1,5 +1,5 @@
 // What a throttle makes of a load, against what the formula leads to.
-#include <policies/throttle/model/throttling.hpp>
+#include <policies/throttle/model/throttle_rig.hpp>
 
 #include <caisson/base/gcra.hpp>
 

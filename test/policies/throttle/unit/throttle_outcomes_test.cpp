@@ -1,5 +1,5 @@
 // Which outcomes count for and against the worker.
-#include <policies/throttle/model/throttling.hpp>
+#include <policies/throttle/model/throttle_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include <policies/throttle/model/throttle_model.hpp>
-#include <policies/throttle/model/throttling.hpp>
+#include <policies/throttle/model/throttle_rig.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <caisson/policies/degradation/degradation.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <chrono>
 #include <string>
@@ -29,10 +29,10 @@ inline degradation_config quick_degradation() {
 }
 
 /// Hosts one layer.
-class degradation_rig : public solo<degradation> {
+class degradation_rig : public rig<degradation> {
 public:
   explicit degradation_rig(degradation_config c = quick_degradation())
-    : solo(std::move(c)) {
+    : rig(std::move(c)) {
     policy.send_changes_to(&listener);
   }
 

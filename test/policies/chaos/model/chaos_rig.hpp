@@ -3,7 +3,7 @@
 
 #include <caisson/policies/chaos.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <string>
 #include <utility>
@@ -45,9 +45,9 @@ inline chaos_config silent(duration d) {
 }
 
 /// Hosts one layer.
-class chaos_rig : public solo<chaos> {
+class chaos_rig : public rig<chaos> {
 public:
-  explicit chaos_rig(chaos_config c) : solo(std::move(c)) {}
+  explicit chaos_rig(chaos_config c) : rig(std::move(c)) {}
 
   // All counters and gauges that are not zero.
   std::vector<std::string> counts() const {

@@ -3,7 +3,7 @@
 
 #include <caisson/policies/retrier/retrier.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 
 namespace caisson::test::retrying {
 
-using retrier_rig = solo<retrier>;
+using retrier_rig = rig<retrier>;
 
 /// Retries after 10ms, as often as the test likes, whatever may have executed.
 inline retrier_config simple_retrier() {

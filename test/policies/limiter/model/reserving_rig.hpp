@@ -17,7 +17,7 @@ struct reservation_times {
   duration deadline = unlimited;
 };
 
-struct reserving : limiter_rig {
+struct reserving_rig : limiter_rig {
   /// The answer to a request: the turn since the start, or why there is none.
   struct promise {
     call_id id = 0;
@@ -27,7 +27,7 @@ struct reserving : limiter_rig {
     duration retry_after{};
   };
 
-  explicit reserving(limiter_config c) : limiter_rig(std::move(c)) {}
+  explicit reserving_rig(limiter_config c) : limiter_rig(std::move(c)) {}
 
   promise reserve(reservation_times x = {}) {
     auto id = last_reserved_++;

@@ -1,4 +1,4 @@
-// Hosts one policy without any actor, in a time that the test sets.
+// A rig: one policy without any actor, in a time that the test sets.
 #pragma once
 
 #include <caisson/policy/policy.hpp>
@@ -38,7 +38,7 @@ enum class place { below, held, rejected, passed, abandoned, redirected };
 /// Acts as the gate of a single policy: keeps the calls, carries out
 /// what the policy asks for, fires holds and wake-ups in order of time.
 template <class Policy>
-class solo {
+class rig {
 public:
   struct entry {
     call_info call;
@@ -120,7 +120,7 @@ public:
   };
 
   template <class... Ts>
-  explicit solo(Ts&&... xs)
+  explicit rig(Ts&&... xs)
     : policy(std::forward<Ts>(xs)...), random(7), e(start(), random) {
     e.known = &calls;
   }

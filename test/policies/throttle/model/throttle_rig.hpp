@@ -3,7 +3,7 @@
 
 #include <caisson/policies/throttle.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <chrono>
 #include <functional>
@@ -24,9 +24,9 @@ inline throttle_config bare() {
 }
 
 /// Hosts one layer, and plays the worker behind it.
-class throttle_rig : public solo<throttle> {
+class throttle_rig : public rig<throttle> {
 public:
-  explicit throttle_rig(throttle_config c = bare()) : solo(std::move(c)) {}
+  explicit throttle_rig(throttle_config c = bare()) : rig(std::move(c)) {}
 
   /// So many calls are accepted and so many refused, all at this instant. They
   /// are in flight together, so that none of them is rejected here if none was

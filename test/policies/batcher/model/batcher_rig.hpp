@@ -3,7 +3,7 @@
 
 #include <caisson/policies/batcher/batcher.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ using namespace std::chrono_literals;
 using call_ids = std::vector<call_id>;
 
 /// Plays the part of the gate for batches, too.
-class batch_host : public solo<batcher> {
+class batcher_rig : public rig<batcher> {
 public:
-  explicit batch_host(batcher_config c) : solo(std::move(c)) {}
+  explicit batcher_rig(batcher_config c) : rig(std::move(c)) {}
 
   call_id arrive_with_deadline(duration d) {
     call_info call;

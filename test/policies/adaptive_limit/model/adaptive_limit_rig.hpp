@@ -3,7 +3,7 @@
 
 #include <caisson/policies/adaptive_limit/adaptive_limit.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -26,9 +26,9 @@ inline adaptive_limit_config exact(limit_algorithm algorithm) {
 }
 
 /// Hosts one layer, and plays the worker behind it.
-class limit_rig : public solo<adaptive_limit> {
+class adaptive_limit_rig : public rig<adaptive_limit> {
 public:
-  explicit limit_rig(adaptive_limit_config c) : solo(std::move(c)) {}
+  explicit adaptive_limit_rig(adaptive_limit_config c) : rig(std::move(c)) {}
 
   /// `n` calls, at least 2, are in flight together and take `latency`, longer
   /// than 1ms, each; the first `drops` of them fail. The last one begins and

@@ -4,7 +4,7 @@
 #include <caisson/policies/fallback.hpp>
 #include <caisson/stack/content.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 namespace caisson::test::falling_back {
 
-using fallback_rig = solo<fallback>;
+using fallback_rig = rig<fallback>;
 inline fallback_config simple_fallback(std::uint32_t max_concurrent = 10) {
   fallback_config c;
   c.max_concurrent = max_concurrent;

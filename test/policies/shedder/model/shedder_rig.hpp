@@ -4,7 +4,7 @@
 #include <caisson/policies/shedder/shedder.hpp>
 #include <caisson/policy/load_source.hpp>
 
-#include <support/solo.hpp>
+#include <support/rig.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -69,7 +69,7 @@ inline call_info important(std::int32_t priority, std::string key = {}) {
 }
 
 /// Hosts one shedder with a load that the test sets.
-class shedder_rig : public solo<shedder> {
+class shedder_rig : public rig<shedder> {
 public:
   explicit shedder_rig(shedder_config c = by_cpu())
     : shedder_rig(std::move(c), std::make_shared<set_load>()) {}
@@ -105,7 +105,7 @@ public:
 
 private:
   shedder_rig(shedder_config c, std::shared_ptr<set_load> x)
-    : solo(std::move(c), std::shared_ptr<load_source>{x}), load(std::move(x)) {}
+    : rig(std::move(c), std::shared_ptr<load_source>{x}), load(std::move(x)) {}
 };
 
 /// The first level of calls of priority 0.

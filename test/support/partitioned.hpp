@@ -36,10 +36,7 @@ struct shared_rig : rig<semaphore> {
   }
 
   std::vector<call_id> flood(const std::string& key, int n) {
-    std::vector<call_id> out;
-    for (int i = 0; i < n; ++i)
-      out.push_back(of(key));
-    return out;
+    return arrive_together(n, of_key(key));
   }
 };
 

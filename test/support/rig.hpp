@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -152,6 +153,34 @@ public:
     return call.id;
   }
 
+  /// The same, with so much time left; it may be negative.
+  call_id arrive_with(duration left, call_info call = {}) {
+    call.deadline = left == unlimited ? never : e.now + left;
+    return arrive(std::move(call));
+  }
+
+  /// Lets `n` calls arrive at this instant.
+  std::vector<call_id> arrive_together(int n, const call_info& call = {}) {
+    std::vector<call_id> ids;
+    for (int i = 0; i < n; ++i)
+      ids.push_back(arrive(call));
+    return ids;
+  }
+
+  /// Whether a call that comes now is let through; it is answered at once with
+  /// what `worker` gives, and then forgotten.
+  bool offer(
+    const call_info& call = {}, const std::function<outcome()>& worker = [] {
+      return outcome::success();
+    }) {
+    auto id = arrive(call);
+    auto passes = where(id) == place::below;
+    if (passes)
+      finish(id, worker());
+    calls.erase(id);
+    return passes;
+  }
+
   /// The call comes back from below.
   void finish(call_id id, outcome o = outcome::success()) {
     auto& x = calls.at(id);
@@ -234,6 +263,8 @@ public:
 
   place where(call_id id) const { return calls.at(id).where; }
 
+  std::string state() const { return std::string{policy.state()}; }
+
   std::int64_t count(std::string_view name) const {
     std::vector<metric> ms;
     policy.list_metrics(ms);
@@ -263,7 +294,7 @@ public:
   }
 
   /// Gives the policy other settings.
-  template <class Config>
+  template <class Config = typename Policy::config_type>
   void reconfigure(const Config& c) {
     policy.reconfigure(c, e);
     work();

@@ -81,9 +81,7 @@ struct hopeful_rig : shared_rig {
 
   // What becomes of a call with so much time.
   place due(const char* key, duration d) {
-    auto x = of_key(key);
-    x.deadline = e.now + d;
-    return where(arrive(x));
+    return where(arrive_with(d, of_key(key)));
   }
 };
 

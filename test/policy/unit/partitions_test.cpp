@@ -389,7 +389,7 @@ TEST(partitions, a_storm_over_all_of_them_takes_linear_time) {
     }
     EXPECT_EQ(h.count("waiting"), 100'000);
     c.partitions.list.push_back({"p39", 0.03});
-    h.policy.reconfigure(c, h.e);
+    h.reconfigure(c);
     EXPECT_EQ(h.count("waiting"), 100'000);
     std::vector<call_id> below;
     for (call_id i = 1; i <= 100; ++i)

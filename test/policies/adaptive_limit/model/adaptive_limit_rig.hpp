@@ -45,13 +45,6 @@ public:
     end(last, drops > 0);
   }
 
-  std::vector<call_id> arrive_together(int n) {
-    std::vector<call_id> ids;
-    for (int i = 0; i < n; ++i)
-      ids.push_back(arrive());
-    return ids;
-  }
-
   /// The calls that are below come back, in order.
   void finish_all() {
     std::vector<call_id> ids;

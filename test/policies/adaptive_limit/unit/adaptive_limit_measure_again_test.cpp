@@ -91,11 +91,11 @@ TEST(limit_measured_again, does_not_begin_in_a_drain) {
   for (int i = 0; i < 20; ++i)
     h.round(2, 10ms);
   EXPECT_EQ(h.policy.state(), "adjusting");
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.policy.state(), "adjusting");
   auto next = c;
   next.measure_every = 10s;
-  h.policy.reconfigure(next, h.e);
+  h.reconfigure(next);
   h.advance(11s);
   h.round(2, 10ms);
   EXPECT_EQ(h.policy.state(), "adjusting");
@@ -151,7 +151,7 @@ TEST(limit_measured_again, ends_as_new_settings_say) {
   h.advance(1s);
   EXPECT_EQ(h.policy.state(), "measuring");
   c.measure_at_most = 1s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.advance(1s);
   EXPECT_EQ(h.policy.state(), "adjusting");
   EXPECT_EQ(h.count("unmeasured"), 1);

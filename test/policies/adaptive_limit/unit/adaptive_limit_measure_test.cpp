@@ -265,7 +265,7 @@ TEST(limit_measurement, takes_no_longer_baseline_than_allowed) {
   EXPECT_EQ(h.count("baseline_us"), 80'000);
   EXPECT_EQ(h.count("capped"), 1);
   c.max_baseline = 50ms;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("baseline_us"), 50'000);
 }
 
@@ -350,7 +350,7 @@ TEST(limit_measurement, can_come_more_often_at_once) {
   h.abandon(h.arrive(), errc::cancelled);
   EXPECT_EQ(h.policy.state(), "adjusting");
   c.measure_every = 1h;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.policy.state(), "adjusting");
   h.finish(h.arrive());
   EXPECT_EQ(h.policy.state(), "measuring");
@@ -362,7 +362,7 @@ TEST(limit_measurement, begins_anew_after_a_reset) {
   measured_rig h{100ms, c};
   h.round(20, 100ms);
   EXPECT_NE(h.limit(), 20);
-  EXPECT_TRUE(h.policy.command(operator_command::reset, h.e));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.policy.state(), "measuring");
   EXPECT_EQ(h.e.details.back(), "reset");
   EXPECT_EQ(h.policy.wakeup(), never);
@@ -373,7 +373,7 @@ TEST(limit_measurement, begins_anew_after_a_reset) {
   EXPECT_EQ(h.limit(), 20);
   // Those that wait for calls that hang do not wait for ever.
   h.arrive_together(30);
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.policy.wakeup(), h.e.now + 10s);
 }
 
@@ -383,7 +383,7 @@ TEST(limit_measurement, begins_and_ends_with_the_algorithm) {
   h.round(20, 100ms);
   auto limit = h.limit();
   c.algorithm = limit_algorithm::aimd;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.limit(), limit);
   EXPECT_EQ(h.count("baseline_us"), -1);
   h.round(20, 100ms);
@@ -392,11 +392,11 @@ TEST(limit_measurement, begins_and_ends_with_the_algorithm) {
   h.finish(h.arrive());
   EXPECT_EQ(h.policy.state(), "adjusting");
   c.algorithm = limit_algorithm::gradient;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.policy.state(), "measuring");
   EXPECT_EQ(h.e.details.back(), "another algorithm");
   c.algorithm = limit_algorithm::vegas;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.policy.state(), "adjusting");
   EXPECT_EQ(h.limit(), limit + 1);
   EXPECT_EQ(h.count("baseline_us"), 0);

@@ -175,7 +175,7 @@ TEST(adaptive_limit, keeps_its_limit_under_other_settings) {
   h.round(20, 10ms);
   EXPECT_EQ(h.limit(), 21);
   c.initial_limit = 10;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.limit(), 21);
   // Down to the new ceiling: calls in flight keep their permits.
   h.arrive_together(30);

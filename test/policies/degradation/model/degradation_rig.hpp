@@ -38,9 +38,7 @@ public:
 
   // Calls that take some time, of which each succeeds or none does.
   void calls_of(duration took, int n, bool ok = true) {
-    std::vector<call_id> all;
-    for (int i = 0; i < n; ++i)
-      all.push_back(arrive());
+    auto all = arrive_together(n);
     advance(took);
     for (auto id : all)
       ok ? finish(id) : fail(id);

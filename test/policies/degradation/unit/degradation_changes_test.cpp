@@ -26,10 +26,10 @@ TEST(degradation, levels_keep_their_state_by_name) {
   h.steady(1s, false);
   auto c = tree();
   std::swap(c.levels[1], c.levels[2]);
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.off(), (strings{"ads", "b"}));
   c.levels.erase(c.levels.begin() + 1);
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_TRUE(h.off().empty());
 }
 
@@ -37,7 +37,7 @@ TEST(degradation, a_new_window_starts_empty_and_others_keep_what_they_have) {
   auto bad_enough = [](degradation_config next) {
     degradation_rig h;
     h.bad(10);
-    h.policy.reconfigure(std::move(next), h.e);
+    h.reconfigure(std::move(next));
     h.advance(1s);
     return !h.off().empty();
   };
@@ -52,7 +52,7 @@ TEST(degradation, evaluates_sooner_when_configured_to) {
   c.check_every = 30s;
   degradation_rig h{c};
   h.bad(10);
-  h.policy.reconfigure(quick_degradation(), h.e);
+  h.reconfigure(quick_degradation());
   h.advance(1s);
   EXPECT_EQ(h.off(), strings{"extras"});
 }
@@ -66,7 +66,7 @@ TEST(degradation, a_shorter_wait_counts_for_what_is_off) {
   h.steady(60s, true);
   ASSERT_EQ(h.off(), strings{"extras"});
   c.recover_after = 30s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.steady(1s, true);
   EXPECT_TRUE(h.off().empty());
 }
@@ -78,7 +78,7 @@ TEST(degradation, less_patience_counts_at_once) {
   h.steady(60s, false);
   ASSERT_EQ(h.off(), strings{"extras"});
   c.patience = 10s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.steady(1s, false);
   EXPECT_EQ(h.off().size(), 2u);
 }
@@ -124,7 +124,7 @@ TEST(degradation, errors_can_be_named) {
   EXPECT_EQ(h.count("ignored"), 100);
   EXPECT_EQ(h.count("failed"), 1);
   c.classify.deny = {"shed"};
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.fail(h.arrive(), errc::shed);
   EXPECT_EQ(h.count("ignored"), 101);
 }

@@ -103,9 +103,7 @@ TEST(degradation, goes_on_upwards_when_a_switch_did_not_help) {
 
 TEST(degradation, calls_from_before_a_switch_say_nothing_of_it) {
   degradation_rig h;
-  std::vector<call_id> old;
-  for (int i = 0; i < 100; ++i)
-    old.push_back(h.arrive());
+  auto old = h.arrive_together(100);
   h.bad(10);
   h.advance(1s);
   EXPECT_EQ(h.off(), strings{"extras"});
@@ -299,14 +297,14 @@ TEST(degradation, an_operator_switches_levels) {
   auto c = tree();
   c.held_off = {"shop"};
   c.held_on = {"search"};
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.off(), (strings{"a", "ads", "b", "search", "shop"}));
   EXPECT_EQ(h.listener.changes, 1);
   h.steady(10min, true);
   EXPECT_EQ(h.off().size(), 5u);
   c.held_off = {};
   c.held_on = {"shop", "search"};
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_TRUE(h.off().empty());
   h.steady(1min, false);
   EXPECT_EQ(h.off(), (strings{"ads", "b"})); // The others are held on.
@@ -318,9 +316,9 @@ TEST(degradation, after_an_operator_the_rule_starts_with_on) {
   ASSERT_EQ(h.off(), (strings{"ads", "b"}));
   auto c = tree();
   c.held_off = {"ads"};
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.off(), (strings{"ads", "b"}));
-  h.policy.reconfigure(tree(), h.e);
+  h.reconfigure(tree());
   EXPECT_TRUE(h.off().empty());
 }
 
@@ -330,7 +328,7 @@ TEST(degradation, reset_switches_on_what_no_operator_holds_off) {
   degradation_rig h{c};
   h.steady(1s, false);
   ASSERT_EQ(h.off(), (strings{"ads", "b", "video"}));
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.off(), strings{"video"});
   h.advance(1h);
   EXPECT_EQ(h.count("switched_off"), 0);

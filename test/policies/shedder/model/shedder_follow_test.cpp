@@ -151,14 +151,14 @@ private:
 
   void change(const operation& x) {
     if (x.how % 3 == 0) {
-      real_.policy.command(operator_command::reset, real_.e);
+      real_.command(operator_command::reset);
       model_.forget();
       model_.count.clear();
       return;
     }
     auto c = followed();
     c.follow_for = pick(std::array<duration, 4>{0ns, 10ms, 1s, 1min}, x.how);
-    real_.policy.reconfigure(c, real_.e);
+    real_.reconfigure(c);
     model_.change(real_.now(), c.follow_for);
   }
 

@@ -74,17 +74,6 @@ public:
   explicit shedder_rig(shedder_config c = by_cpu())
     : shedder_rig(std::move(c), std::make_shared<set_load>()) {}
 
-  /// Whether a call that comes now passes; it is answered at once, and
-  /// forgotten.
-  bool offer(const call_info& c = {}) {
-    auto id = arrive(c);
-    auto passes = where(id) == place::below;
-    if (passes)
-      finish(id);
-    calls.erase(id);
-    return passes;
-  }
-
   /// How many pass of so many calls, spread evenly over `length`.
   int offer_over(duration length, int n, const call_info& c = {}) {
     int passed = 0;

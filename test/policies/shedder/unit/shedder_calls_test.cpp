@@ -209,19 +209,19 @@ TEST(shedder_calls, goes_on_with_other_settings) {
   c.window = 100ms;
   c.sample = 10ms;
   c.history = 5s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("threshold"), before);
   EXPECT_GE(h.offer_over(1s, 900), 890) << "the minimum";
   // Off: comes back.
   c.max_cpu = 0;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.offer_over(20s, 2'000);
   EXPECT_EQ(h.policy.state(), "passing");
   auto reads = h.load->reads;
   h.offer_over(1s, 100);
   EXPECT_EQ(h.load->reads, reads);
   c.max_cpu = 0.9;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.offer_over(1s, 100);
   EXPECT_GT(h.load->reads, reads);
 }
@@ -234,13 +234,13 @@ TEST(shedder_calls, is_not_judged_by_what_was_read_before_it_was_off) {
   h.offer_over(5s, 500);
   auto off = c;
   off.max_cpu = 0;
-  h.policy.reconfigure(off, h.e);
+  h.reconfigure(off);
   h.offer_over(30s, 3'000);
   EXPECT_EQ(h.policy.state(), "passing");
   EXPECT_EQ(h.count("cpu_permille"), 0) << "nobody reads it";
   h.load->value.cpu = 0.1;
   h.offer_over(500ms, 50);
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   auto before = h.count("tightened");
   h.offer_over(5s, 500);
   EXPECT_EQ(h.count("tightened"), before);
@@ -251,7 +251,7 @@ TEST(shedder_calls, forgets_on_a_reset) {
   h.load->value.cpu = 1;
   auto id = h.arrive();
   h.offer_over(10s, 10'000);
-  EXPECT_TRUE(h.policy.command(operator_command::reset, h.e));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.policy.state(), "passing");
   EXPECT_EQ(h.e.reports.back(), "state_changed:shedding>passing");
   EXPECT_EQ(h.e.details.back(), "reset");
@@ -260,9 +260,9 @@ TEST(shedder_calls, forgets_on_a_reset) {
     EXPECT_EQ(h.count(name), 0) << name;
   h.finish(id);
   EXPECT_EQ(h.count("in_flight"), 0);
-  EXPECT_FALSE(h.policy.command(operator_command::force_open, h.e));
-  EXPECT_FALSE(h.policy.command(operator_command::force_closed, h.e));
-  EXPECT_TRUE(h.policy.command(operator_command::enable, h.e));
+  EXPECT_FALSE(h.command(operator_command::force_open));
+  EXPECT_FALSE(h.command(operator_command::force_closed));
+  EXPECT_TRUE(h.command(operator_command::enable));
 }
 
 TEST(shedder_calls, has_all_ranges) {

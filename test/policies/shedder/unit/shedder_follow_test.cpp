@@ -437,7 +437,7 @@ TEST(shedder_follow, is_reset_with_the_layer) {
   follower h;
   h.on_threshold(4'096);
   h.offer(of_user(1));
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.count("callee_threshold"), 0);
   EXPECT_EQ(h.count("thresholds_received"), 0);
   EXPECT_EQ(h.weight_of(of_user(1)), 0);
@@ -453,7 +453,7 @@ TEST(shedder_follow, changes_its_time_at_once) {
   follower h{c};
   h.on_threshold(4'096);
   c.follow_for = 2s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.advance(2s - 1ns);
   EXPECT_FALSE(h.offer(of_user(1)));
   h.advance(1ns);
@@ -461,15 +461,15 @@ TEST(shedder_follow, changes_its_time_at_once) {
   h.on_threshold(4'096);
   // What was reported is not believed for longer than was set then.
   c.follow_for = 1min;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.advance(2s);
   EXPECT_TRUE(h.offer(of_user(1)));
   h.on_threshold(4'096);
   c.follow_for = 0s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.weight_of(of_user(1)), 0);
   c.follow_for = 1s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.weight_of(of_user(1)), 0);
 }
 

@@ -125,13 +125,13 @@ TEST(shedder_mailbox, can_watch_the_mailbox_from_now_on_and_no_longer) {
   h.e.mailbox = 1s;
   h.offer_over(500ms, 50);
   c.max_mailbox_delay = 20ms;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.advance(0ns);
   EXPECT_EQ(h.e.probes, 1) << "without a wait for the next call";
   h.offer_over(2s, 200);
   EXPECT_EQ(h.policy.state(), "shedding");
   c.max_mailbox_delay = 0ns;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("mailbox_delay_us"), 0);
   auto before = h.count("tightened");
   auto asked = h.e.probes;
@@ -164,7 +164,7 @@ TEST(shedder_mailbox, a_reset_forgets_the_mailbox) {
   shedder_rig h{by_mailbox(20ms)};
   h.e.mailbox = 1s;
   h.offer_over(2s, 200);
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.policy.state(), "passing");
   EXPECT_EQ(h.count("mailbox_delay_us"), 0);
 }

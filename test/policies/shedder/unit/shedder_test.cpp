@@ -153,9 +153,7 @@ TEST(shedder, knows_the_usual_time_from_a_quiet_minute) {
     h.advance(990ms);
   }
   for (int i = 0; i < 20; ++i) {
-    std::vector<call_id> all;
-    for (int k = 0; k < 100; ++k)
-      all.push_back(h.arrive());
+    auto all = h.arrive_together(100);
     h.advance(100ms);
     for (auto id : all)
       if (h.where(id) == place::below)
@@ -292,7 +290,7 @@ TEST(shedder, forgets_busy_cpus_that_are_none_by_new_settings) {
       c.max_cpu = 0.95;
     else
       c.cool_off = 0s;
-    h.policy.reconfigure(c, h.e);
+    h.reconfigure(c);
     auto before = h.count("tightened");
     burst(h, 0, 4);
     EXPECT_EQ(h.count("tightened"), before) << by_share;
@@ -308,7 +306,7 @@ TEST(shedder, takes_busy_cpus_for_no_overload_while_few_calls_are_in_flight) {
   EXPECT_EQ(h.count("tightened"), 0);
   // Unless each of them is a signal for itself.
   c.in_flight_needs_cpu = false;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.offer_over(2s, 2'000);
   EXPECT_EQ(h.count("tightened"), 2);
   EXPECT_GT(h.count("shed_cpu"), 0);

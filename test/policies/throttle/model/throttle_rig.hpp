@@ -5,11 +5,7 @@
 
 #include <support/rig.hpp>
 
-#include <chrono>
-#include <functional>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace caisson::test::throttling {
 
@@ -32,27 +28,13 @@ public:
   /// are in flight together, so that none of them is rejected here if none was
   /// before.
   void end_together(int accepted, int refused) {
-    std::vector<call_id> ids;
-    for (int i = 0; i < accepted + refused; ++i)
-      ids.push_back(arrive());
-    for (int i = 0; i < accepted + refused; ++i) {
-      if (i < accepted)
-        finish(ids[static_cast<std::size_t>(i)]);
+    for (auto id : arrive_together(accepted + refused)) {
+      if (accepted-- > 0)
+        finish(id);
       else
-        fail(ids[static_cast<std::size_t>(i)], errc::shed, false);
-      calls.erase(ids[static_cast<std::size_t>(i)]);
+        fail(id, errc::shed, false);
+      calls.erase(id);
     }
-  }
-
-  /// Whether a call that comes now is let through; it is answered at once with
-  /// what `worker` gives, and then forgotten.
-  bool offer(const std::function<outcome()>& worker) {
-    auto id = arrive();
-    auto passes = where(id) == place::below;
-    if (passes)
-      finish(id, worker());
-    calls.erase(id);
-    return passes;
   }
 };
 

@@ -41,7 +41,7 @@ public:
     for (std::int64_t i = 0; i < rate * (length / 1s); ++i) {
       h_.advance_to(from + duration{1s} * i / rate);
       ++n.offered;
-      auto sent = h_.offer([&] {
+      auto sent = h_.offer({}, [&] {
         bucket_.advance(h_.e.now);
         if (!is_up || !bucket_.take(1))
           return outcome::failure(errc::shed, false);

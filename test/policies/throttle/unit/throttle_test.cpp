@@ -152,14 +152,14 @@ TEST(throttle, keeps_its_counts_when_the_window_changes) {
   h.end_together(5, 1);
   EXPECT_EQ(h.count("requests"), 14);
   c.multiplier = 3;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("requests"), 14);
   c.window = 24s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("requests"), 6);
   EXPECT_EQ(h.count("accepts"), 5);
   c.window = 24h;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("requests"), 6);
 }
 
@@ -215,7 +215,8 @@ TEST(throttle, with_little_traffic_never_rejects) {
   c.max_rejection = 1;
   throttle_rig h{c};
   for (int i = 0; i < 3'000; ++i) {
-    EXPECT_TRUE(h.offer([] { return outcome::failure(errc::shed, false); }));
+    EXPECT_TRUE(
+      h.offer({}, [] { return outcome::failure(errc::shed, false); }));
     h.advance(200ms);
   }
   EXPECT_EQ(h.count("rejected"), 0);
@@ -243,7 +244,7 @@ TEST(throttle, lets_none_pass_for_that_reason_if_the_time_is_unlimited) {
   h.end_together(0, 20'000);
   h.advance(100s);
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.where(h.arrive()), place::below);
 }
 
@@ -255,12 +256,12 @@ TEST(throttle, can_promise_another_rate_at_once) {
   EXPECT_EQ(h.where(h.arrive()), place::below);
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
   c.min_rate = 1'000;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
   h.advance(1ms);
   EXPECT_EQ(h.where(h.arrive()), place::below);
   c.min_rate = 0;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.advance(1s);
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
 }
@@ -298,7 +299,7 @@ TEST(throttle, starts_anew_after_a_reset) {
   h.arrive();
   h.arrive();
   EXPECT_EQ(h.policy.state(), "throttling");
-  EXPECT_TRUE(h.policy.command(operator_command::reset, h.e));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.e.reports.back(), "state_changed:throttling>passing");
   EXPECT_EQ(h.e.details.back(), "reset");
   EXPECT_EQ(h.policy.wakeup(), never);
@@ -308,7 +309,7 @@ TEST(throttle, starts_anew_after_a_reset) {
   // The promise is whole again.
   EXPECT_EQ(h.where(h.arrive()), place::below);
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
-  EXPECT_FALSE(h.policy.command(operator_command::force_open, h.e));
+  EXPECT_FALSE(h.command(operator_command::force_open));
 }
 
 TEST(throttle, is_idle_when_no_refusal_is_in_the_window) {

@@ -203,7 +203,7 @@ public:
     switch (*rc::gen::inRange(0, 12)) {
       case 0:
         if (!held_.empty()) {
-          b_.drop(held_.front());
+          b_.abandon(held_.front());
           held_.erase(held_.begin());
         }
         break;
@@ -211,7 +211,7 @@ public:
         b_.reconfigure(next_settings());
         break;
       case 2:
-        b_.policy.command(operator_command::reset, b_.e);
+        b_.command(operator_command::reset);
         rates_ = {};
         rate_ = std::nullopt;
         break;

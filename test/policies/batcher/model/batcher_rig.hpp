@@ -23,12 +23,6 @@ class batcher_rig : public rig<batcher> {
 public:
   explicit batcher_rig(batcher_config c) : rig(std::move(c)) {}
 
-  call_id arrive_with_deadline(duration d) {
-    call_info call;
-    call.deadline = time_after(e.now, d);
-    return arrive(call);
-  }
-
   /// Starts the oldest batch: its items are below from here on. One without
   /// items is over at once.
   call_ids take() {
@@ -67,7 +61,7 @@ public:
     for (auto id : below(batch))
       if (held)
         calls.at(id).where = place::held;
-    collect();
+    work();
     if (!held)
       for (auto id : below(batch))
         finish(id, o);
@@ -76,15 +70,8 @@ public:
 
   void drain() {
     policy.drain(e);
-    collect();
+    work();
   }
-
-  void reconfigure(batcher_config c) {
-    policy.reconfigure(std::move(c), e);
-    collect();
-  }
-
-  void drop(call_id id) { abandon(id); }
 
   std::uint64_t last_taken = 0;
 
@@ -100,12 +87,7 @@ private:
 
   void end(std::uint64_t batch, outcome o) {
     EXPECT_EQ(policy.child_done(batch, o, e).what, decision::kind::pass);
-    collect();
-  }
-
-  void collect() {
-    for (auto& a : std::exchange(e.actions, {}))
-      launched.push_back(a.index);
+    work();
   }
 };
 

@@ -161,7 +161,7 @@ private:
   void drop() {
     auto n = static_cast<int>(held_.size());
     auto i = std::next(held_.begin(), *rc::gen::inRange(0, n));
-    b_.drop(*i);
+    b_.abandon(*i);
     model_.remove(*i);
     held_.erase(i);
   }

@@ -29,7 +29,7 @@ batcher_config adapting_batches() {
   return c;
 }
 
-class adaptive_host : public batcher_rig {
+class adaptive_rig : public batcher_rig {
 public:
   using batcher_rig::batcher_rig;
 
@@ -80,7 +80,7 @@ TEST(batcher_adaptive, is_not_unless_it_is_asked_to) {
   auto c = adapting_batches();
   c.adaptive = false;
   c.min_items = 1;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.send_many(3, 1s);
   b.arrive();
   EXPECT_EQ(b.delay(), 100ms);
@@ -149,14 +149,14 @@ TEST(batch_target, is_not_one_item_that_should_wait_for_others) {
 // -- batches ------------------------------------------------------------------
 
 TEST(batcher_adaptive, waits_longest_for_the_first_item) {
-  adaptive_host b{adapting_batches()};
+  adaptive_rig b{adapting_batches()};
   b.arrive();
   EXPECT_EQ(b.delay(), 100ms);
   EXPECT_EQ(b.count("target_items"), 50);
 }
 
 TEST(batcher_adaptive, sends_a_rare_item_at_once) {
-  adaptive_host b{adapting_batches()};
+  adaptive_rig b{adapting_batches()};
   b.send_many(5, 1s);
   auto id = b.arrive();
   EXPECT_EQ(b.take(), call_ids{id});
@@ -167,7 +167,7 @@ TEST(batcher_adaptive, sends_a_rare_item_at_once) {
 TEST(batcher_adaptive, sends_a_rare_item_after_the_shortest_wait) {
   auto c = adapting_batches();
   c.min_delay = 7ms;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.send_many(5, 1s);
   auto by_delay = b.count("flushed_by_delay");
   auto id = b.arrive();
@@ -180,7 +180,7 @@ TEST(batcher_adaptive, sends_a_rare_item_after_the_shortest_wait) {
 }
 
 TEST(batcher_adaptive, sends_by_the_number_that_is_to_be_expected) {
-  adaptive_host b{adapting_batches()};
+  adaptive_rig b{adapting_batches()};
   b.send_many(1'000, 10ms);
   b.advance(100ms);
   b.finish_batches();
@@ -201,7 +201,7 @@ TEST(batcher_adaptive, sends_by_the_number_that_is_to_be_expected) {
 }
 
 TEST(batcher_adaptive, fills_batches_at_a_high_rate) {
-  adaptive_host b{adapting_batches()};
+  adaptive_rig b{adapting_batches()};
   b.send_many(1'000, 100us);
   EXPECT_EQ(b.count("target_items"), 50);
   EXPECT_GT(b.count("target_delay_us"), 98'000);
@@ -212,7 +212,7 @@ TEST(batcher_adaptive, moves_the_end_of_the_wait_with_the_rate) {
   auto c = adapting_batches();
   c.min_delay = 5ms;
   c.min_items = 50;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.send_many(50, 400ms); // n is about 0.25.
   b.arrive();
   auto first = b.e.now;
@@ -239,7 +239,7 @@ TEST(batcher_adaptive, sends_at_once_if_the_wait_has_become_too_long) {
   c.min_delay = 100ms;
   c.min_items = 50;
   c.rate_window = 10ms;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.send_many(100, 10ms);
   b.advance(1s);
   b.finish_batches();
@@ -259,7 +259,7 @@ TEST(batcher_adaptive, counts_what_it_rejects) {
   c.max_outstanding = 1;
   c.max_items = 10;
   c.max_waiting = 10;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   for (int i = 0; i < 2'000; ++i) {
     b.arrive();
     b.advance(1ms);
@@ -270,7 +270,7 @@ TEST(batcher_adaptive, counts_what_it_rejects) {
 }
 
 TEST(batcher_adaptive, does_not_count_equal_items) {
-  adaptive_host b{adapting_batches()};
+  adaptive_rig b{adapting_batches()};
   b.send_many(2, 1s);
   auto c = adapting_batches();
   c.min_delay = 50ms;
@@ -291,7 +291,7 @@ TEST(batcher_adaptive, sends_more_than_expected_if_more_wait) {
   auto c = adapting_batches();
   c.max_outstanding = 1;
   c.max_items = 20;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.send_many(5, 1s);
   b.arrive();
   b.take();
@@ -313,7 +313,7 @@ TEST(batcher_adaptive, minds_weights_as_well) {
   auto c = adapting_batches();
   c.max_outstanding = 1;
   c.max_weight = 5;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.arrive(heavy(5));
   b.take();
   for (int i = 0; i < 4; ++i)
@@ -326,7 +326,7 @@ TEST(batcher_adaptive, minds_weights_as_well) {
 TEST(batcher_adaptive, knows_the_rate_of_each_shard) {
   auto c = adapting_batches();
   c.min_delay = 3ms;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   for (int i = 0; i < 2'000; ++i) {
     b.arrive_as({.shard = "busy"});
     if (i % 1'000 == 0)
@@ -352,11 +352,11 @@ TEST(batcher_adaptive, knows_the_rate_of_each_shard) {
 TEST(batcher_adaptive, begins_anew_after_a_reset) {
   auto c = adapting_batches();
   c.min_delay = 5ms;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.send_many(5, 1s);
   b.arrive();
   EXPECT_EQ(b.delay(), 5ms);
-  EXPECT_TRUE(b.policy.command(operator_command::reset, b.e));
+  EXPECT_TRUE(b.command(operator_command::reset));
   EXPECT_EQ(b.delay(), 100ms);
   EXPECT_EQ(b.count("target_items"), 50);
   b.advance(100ms - 1ns);
@@ -370,7 +370,7 @@ TEST(batcher_adaptive, begins_anew_after_a_reset) {
 TEST(batcher_adaptive, follows_new_settings) {
   auto c = adapting_batches();
   c.min_delay = 5ms;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.send_many(5, 1s);
   b.arrive();
   c.min_delay = 8ms;
@@ -393,7 +393,7 @@ TEST(batcher_adaptive, follows_new_settings) {
 TEST(batcher_adaptive, sends_what_new_settings_make_due) {
   auto c = adapting_batches();
   c.min_delay = 50ms;
-  adaptive_host b{c};
+  adaptive_rig b{c};
   b.send_many(5, 1s);
   b.arrive();
   EXPECT_TRUE(b.launched.empty());
@@ -403,7 +403,7 @@ TEST(batcher_adaptive, sends_what_new_settings_make_due) {
 }
 
 TEST(batcher_adaptive, sends_all_when_it_drains) {
-  adaptive_host b{adapting_batches()};
+  adaptive_rig b{adapting_batches()};
   b.send_many(100, 1ms);
   b.advance(100ms);
   b.finish_batches();

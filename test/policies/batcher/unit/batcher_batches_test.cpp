@@ -37,7 +37,7 @@ TEST(batcher, leaves_out_items_that_were_abandoned_after_the_launch) {
   batcher_rig b{three_items()};
   for (int i = 0; i < 3; ++i)
     b.arrive();
-  b.drop(2);
+  b.abandon(2);
   EXPECT_EQ(b.take(), (call_ids{1, 3}));
   EXPECT_EQ(b.count("abandoned"), 1);
   EXPECT_EQ(b.count("emptied"), 0);
@@ -48,7 +48,7 @@ TEST(batcher, is_done_with_a_batch_all_of_whose_items_were_abandoned) {
   for (int i = 0; i < 3; ++i)
     b.arrive();
   for (call_id id = 1; id <= 3; ++id)
-    b.drop(id);
+    b.abandon(id);
   EXPECT_EQ(b.count("outstanding"), 1);
   EXPECT_TRUE(b.take().empty());
   EXPECT_EQ(b.count("emptied"), 1);
@@ -62,8 +62,8 @@ TEST(batcher, fills_the_place_of_an_emptied_batch) {
   batcher_rig b{c};
   for (int i = 0; i < 4; ++i)
     b.arrive();
-  b.drop(1);
-  b.drop(2);
+  b.abandon(1);
+  b.abandon(2);
   EXPECT_EQ(b.launched, (std::vector<std::uint64_t>{1}));
   EXPECT_TRUE(b.take().empty());
   EXPECT_EQ(b.take(), (call_ids{3, 4}));
@@ -165,7 +165,7 @@ TEST(batcher, sends_the_rest_as_soon_as_it_may_while_draining) {
 
 TEST(batcher, follows_new_settings_with_the_items_that_wait) {
   batcher_rig b{three_items()};
-  b.arrive_with_deadline(20ms);
+  b.arrive_with(20ms);
   auto c = three_items();
   c.max_delay = 50ms;
   b.reconfigure(c);
@@ -236,14 +236,14 @@ TEST(batcher, knows_the_commands_that_concern_it) {
   b.arrive();
   b.policy.note_prefiltered();
   using oc = operator_command;
-  EXPECT_FALSE(b.policy.command(oc::force_open, b.e));
-  EXPECT_FALSE(b.policy.command(oc::force_closed, b.e));
-  EXPECT_FALSE(b.policy.command(oc::off, b.e));
-  EXPECT_FALSE(b.policy.command(oc::observe, b.e));
-  EXPECT_TRUE(b.policy.command(oc::enable, b.e));
+  EXPECT_FALSE(b.command(oc::force_open));
+  EXPECT_FALSE(b.command(oc::force_closed));
+  EXPECT_FALSE(b.command(oc::off));
+  EXPECT_FALSE(b.command(oc::observe));
+  EXPECT_TRUE(b.command(oc::enable));
   EXPECT_EQ(b.count("items"), 1);
   EXPECT_EQ(b.count("prefiltered"), 1);
-  EXPECT_TRUE(b.policy.command(oc::reset, b.e));
+  EXPECT_TRUE(b.command(oc::reset));
   EXPECT_EQ(b.count("items"), 0);
   EXPECT_EQ(b.count("prefiltered"), 0);
   EXPECT_EQ(b.count("waiting"), 1) << "held calls stay";
@@ -301,7 +301,7 @@ TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
   batcher_rig b{c};
   for (call_id id = 1; id <= 10; ++id) {
     b.arrive();
-    b.drop(id); // What the host does with a call that would be held.
+    b.abandon(id); // What the host does with a call that would be held.
     EXPECT_TRUE(b.take().empty());
   }
   EXPECT_EQ(b.count("waiting"), 0);

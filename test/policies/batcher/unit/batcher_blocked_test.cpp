@@ -11,7 +11,7 @@
 namespace caisson::test {
 namespace {
 
-class blocked_host : public batcher_rig {
+class blocked_rig : public batcher_rig {
 public:
   using batcher_rig::batcher_rig;
 
@@ -62,7 +62,7 @@ TEST(batcher_blocked, makes_items_wait_by_default) {
 // -- items that come ----------------------------------------------------------
 
 TEST(batcher_blocked, rejects_items_that_come_meanwhile) {
-  blocked_host b{rejecting()};
+  blocked_rig b{rejecting()};
   b.arrive();
   b.arrive();
   EXPECT_EQ(b.where(2), place::held) << "nothing is in flight yet";
@@ -84,7 +84,7 @@ TEST(batcher_blocked, rejects_items_that_come_meanwhile) {
 TEST(batcher_blocked, rejects_only_when_as_many_as_may_be_are_in_flight) {
   auto c = rejecting();
   c.max_outstanding = 2;
-  blocked_host b{c};
+  blocked_rig b{c};
   for (int i = 0; i < 3; ++i)
     b.arrive();
   EXPECT_EQ(b.where(b.arrive()), place::held) << "one of two";
@@ -95,7 +95,7 @@ TEST(batcher_blocked, rejects_only_when_as_many_as_may_be_are_in_flight) {
 TEST(batcher_blocked, keeps_the_items_that_wait_already) {
   auto c = rejecting();
   c.max_outstanding = 2;
-  blocked_host b{c};
+  blocked_rig b{c};
   b.fill();
   b.done(b.last_taken);
   auto waits = b.arrive();
@@ -112,7 +112,7 @@ TEST(batcher_blocked, keeps_the_items_that_wait_already) {
 TEST(batcher_blocked, lets_equal_items_join_those_that_wait) {
   auto c = rejecting();
   c.max_outstanding = 2;
-  blocked_host b{c};
+  blocked_rig b{c};
   b.fill();
   b.done(b.last_taken);
   auto first = b.arrive_as({.identity = "a"});
@@ -129,15 +129,15 @@ TEST(batcher_blocked, lets_equal_items_join_those_that_wait) {
   EXPECT_EQ(b.where(b.arrive_as({.identity = "a", .shard = "s"})), place::held);
   EXPECT_EQ(b.count("rejected_blocked"), 2);
   EXPECT_EQ(b.count("rejected_shards"), 0);
-  b.drop(first);
-  b.drop(second);
+  b.abandon(first);
+  b.abandon(second);
   EXPECT_EQ(b.where(b.arrive_as({.identity = "a"})), place::rejected)
     << "none waits any more";
-  b.drop(other);
+  b.abandon(other);
 }
 
 TEST(batcher_blocked, rejects_what_is_equal_to_items_in_flight) {
-  blocked_host b{rejecting()};
+  blocked_rig b{rejecting()};
   for (auto x : {"a", "b", "c"})
     b.arrive_as({.identity = x});
   b.take();
@@ -147,7 +147,7 @@ TEST(batcher_blocked, rejects_what_is_equal_to_items_in_flight) {
 TEST(batcher_blocked, brings_a_deadline_forward_with_an_equal_item) {
   auto c = rejecting();
   c.max_outstanding = 2;
-  blocked_host b{c};
+  blocked_rig b{c};
   b.fill();
   b.done(b.last_taken);
   b.arrive_as({.identity = "a"});
@@ -167,7 +167,7 @@ TEST(batcher_blocked, brings_a_deadline_forward_with_an_equal_item) {
 TEST(batcher_blocked, names_the_limit_of_waiting_items_first) {
   auto c = rejecting();
   c.when_blocked = blocked_items::wait;
-  blocked_host b{c};
+  blocked_rig b{c};
   b.fill();
   for (int i = 0; i < 5; ++i)
     b.arrive_as({.identity = "a"});
@@ -177,7 +177,7 @@ TEST(batcher_blocked, names_the_limit_of_waiting_items_first) {
   EXPECT_EQ(b.where(b.arrive_as({.identity = "a"})), place::rejected)
     << "equal ones need room as well";
   EXPECT_EQ(b.count("rejected_full"), 2);
-  b.drop(4);
+  b.abandon(4);
   EXPECT_EQ(b.where(b.arrive()), place::rejected);
   EXPECT_EQ(b.count("rejected_blocked"), 1);
 }
@@ -186,7 +186,7 @@ TEST(batcher_blocked, needs_no_place_for_a_further_shard) {
   auto c = rejecting();
   c.max_outstanding = 2;
   c.max_shards = 1;
-  blocked_host b{c};
+  blocked_rig b{c};
   b.fill();
   b.done(b.last_taken);
   b.arrive_as({.shard = "s"});
@@ -199,7 +199,7 @@ TEST(batcher_blocked, needs_no_place_for_a_further_shard) {
 }
 
 TEST(batcher_blocked, blames_the_function_that_threw) {
-  blocked_host b{rejecting()};
+  blocked_rig b{rejecting()};
   b.fill();
   auto id = b.arrive_as({.failed = true});
   EXPECT_EQ(b.code_of(id), errc::callback_failed);
@@ -207,7 +207,7 @@ TEST(batcher_blocked, blames_the_function_that_threw) {
 }
 
 TEST(batcher_blocked, rejects_while_it_drains_as_well) {
-  blocked_host b{rejecting()};
+  blocked_rig b{rejecting()};
   b.fill();
   b.drain();
   auto id = b.arrive(); // Such as one that a retrier sends again.
@@ -223,7 +223,7 @@ TEST(batcher_blocked, rejects_while_it_drains_as_well) {
 TEST(batcher_blocked, counts_halves_by_what_is_in_flight) {
   auto c = rejecting();
   c.split_failed = 5;
-  blocked_host b{c};
+  blocked_rig b{c};
   b.fill();
   outcome fault;
   fault.ok = false;
@@ -245,7 +245,7 @@ TEST(batcher_blocked, counts_halves_by_what_is_in_flight) {
 
 TEST(batcher_blocked, follows_new_settings_meanwhile) {
   auto c = rejecting();
-  blocked_host b{c};
+  blocked_rig b{c};
   b.fill();
   EXPECT_EQ(b.where(b.arrive()), place::rejected);
   c.when_blocked = blocked_items::wait;
@@ -265,7 +265,7 @@ TEST(batcher_blocked, follows_new_settings_meanwhile) {
 
 TEST(batcher_blocked, is_its_state_while_it_rejects) {
   auto c = rejecting();
-  blocked_host b{c};
+  blocked_rig b{c};
   EXPECT_EQ(b.policy.state(), "idle");
   b.arrive();
   EXPECT_EQ(b.policy.state(), "collecting");
@@ -279,10 +279,10 @@ TEST(batcher_blocked, is_its_state_while_it_rejects) {
 }
 
 TEST(batcher_blocked, counts_from_zero_after_a_reset) {
-  blocked_host b{rejecting()};
+  blocked_rig b{rejecting()};
   b.fill();
   b.arrive();
-  EXPECT_TRUE(b.policy.command(operator_command::reset, b.e));
+  EXPECT_TRUE(b.command(operator_command::reset));
   EXPECT_EQ(b.count("rejected_blocked"), 0);
   EXPECT_EQ(b.where(b.arrive()), place::rejected) << "it is blocked still";
 }
@@ -290,10 +290,10 @@ TEST(batcher_blocked, counts_from_zero_after_a_reset) {
 TEST(batcher_blocked, rejects_nothing_where_it_only_observes) {
   auto c = rejecting();
   c.max_items = 1;
-  blocked_host b{c};
+  blocked_rig b{c};
   for (call_id id = 1; id <= 10; ++id) {
     b.arrive();
-    b.drop(id); // What the host does with a call that would be held.
+    b.abandon(id); // What the host does with a call that would be held.
     EXPECT_TRUE(b.take().empty());
   }
   EXPECT_EQ(b.count("rejected_blocked"), 0);

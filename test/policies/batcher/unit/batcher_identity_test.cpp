@@ -16,7 +16,7 @@ using detail::sent_batch;
 
 using item_numbers = std::vector<std::uint32_t>;
 
-class equal_host : public batcher_rig {
+class equal_rig : public batcher_rig {
 public:
   using batcher_rig::batcher_rig;
 
@@ -50,7 +50,7 @@ outcome equal_items_error() {
 // -- equal items --------------------------------------------------------------
 
 TEST(batcher_identity, makes_equal_calls_one_item) {
-  equal_host b{of_different(3)};
+  equal_rig b{of_different(3)};
   b.arrive_as("a");
   b.arrive_as("b");
   b.arrive_as("a");
@@ -65,7 +65,7 @@ TEST(batcher_identity, makes_equal_calls_one_item) {
 }
 
 TEST(batcher_identity, is_that_of_no_other_call_if_it_is_empty) {
-  equal_host b{of_different(3)};
+  equal_rig b{of_different(3)};
   b.arrive_as("");
   b.arrive();
   b.arrive_as("");
@@ -75,14 +75,14 @@ TEST(batcher_identity, is_that_of_no_other_call_if_it_is_empty) {
 }
 
 TEST(batcher_identity, says_nothing_of_a_batch_of_different_items) {
-  equal_host b{of_different(2)};
+  equal_rig b{of_different(2)};
   b.arrive_as("a");
   b.arrive_as("b");
   EXPECT_TRUE(b.begin().empty());
 }
 
 TEST(batcher_identity, is_forgotten_when_the_item_is_sent) {
-  equal_host b{of_different(1)};
+  equal_rig b{of_different(1)};
   b.arrive_as("a");
   b.take();
   b.arrive_as("a");
@@ -96,7 +96,7 @@ TEST(batcher_identity, is_forgotten_when_the_item_is_sent) {
 TEST(batcher_identity, weighs_once) {
   auto c = of_different(100);
   c.max_weight = 5;
-  equal_host b{c};
+  equal_rig b{c};
   b.arrive_as("a", heavy(3));
   b.arrive_as("a", heavy(3));
   EXPECT_TRUE(b.launched.empty());
@@ -107,7 +107,7 @@ TEST(batcher_identity, weighs_once) {
 TEST(batcher_identity, counts_every_call_among_those_that_wait) {
   auto c = of_different(2);
   c.max_waiting = 3;
-  equal_host b{c};
+  equal_rig b{c};
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(b.where(b.arrive_as("a")), place::held);
   EXPECT_EQ(b.where(b.arrive_as("a")), place::rejected);
@@ -115,7 +115,7 @@ TEST(batcher_identity, counts_every_call_among_those_that_wait) {
 }
 
 TEST(batcher_identity, rejects_a_call_whose_identity_is_not_known) {
-  equal_host b{of_different(2)};
+  equal_rig b{of_different(2)};
   b.policy.describe_next({.identity = "a", .failed = true});
   EXPECT_EQ(b.where(b.arrive()), place::rejected);
   b.arrive_as("a");
@@ -125,11 +125,11 @@ TEST(batcher_identity, rejects_a_call_whose_identity_is_not_known) {
 // -- calls that leave ---------------------------------------------------------
 
 TEST(batcher_identity, keeps_the_item_for_those_that_stay) {
-  equal_host b{of_different(2)};
+  equal_rig b{of_different(2)};
   auto first = b.arrive_as("a");
   b.advance_to(4ms);
   auto second = b.arrive_as("a");
-  b.drop(first);
+  b.abandon(first);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 10ms) << "as the item came";
   b.advance_to(10ms);
   EXPECT_TRUE(b.begin().empty()) << "just one";
@@ -137,11 +137,11 @@ TEST(batcher_identity, keeps_the_item_for_those_that_stay) {
 }
 
 TEST(batcher_identity, drops_the_item_with_its_last_call) {
-  equal_host b{of_different(2)};
+  equal_rig b{of_different(2)};
   auto first = b.arrive_as("a");
   auto second = b.arrive_as("a");
-  b.drop(second);
-  b.drop(first);
+  b.abandon(second);
+  b.abandon(first);
   EXPECT_EQ(b.policy.wakeup(), never);
   b.arrive_as("a");
   EXPECT_EQ(b.count("equal_items"), 1) << "only that of the second call";
@@ -150,13 +150,13 @@ TEST(batcher_identity, drops_the_item_with_its_last_call) {
 }
 
 TEST(batcher_identity, minds_the_deadline_of_every_call) {
-  equal_host b{of_different(2)};
+  equal_rig b{of_different(2)};
   b.arrive_as("a");
   call_info urgent;
   urgent.deadline = b.start() + 9ms;
   auto id = b.arrive_as("a", urgent);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 4ms);
-  b.drop(id);
+  b.abandon(id);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 10ms);
   b.arrive_as("a", urgent);
   b.advance_to(4ms);
@@ -165,12 +165,12 @@ TEST(batcher_identity, minds_the_deadline_of_every_call) {
 }
 
 TEST(batcher_identity, numbers_those_that_are_left_at_the_start) {
-  equal_host b{of_different(3)};
+  equal_rig b{of_different(3)};
   for (auto x : {"a", "b", "b", "a", "a", "c"})
     b.arrive_as(x);
-  b.drop(1); // Of a, others are left.
-  b.drop(2);
-  b.drop(3);
+  b.abandon(1); // Of a, others are left.
+  b.abandon(2);
+  b.abandon(3);
   EXPECT_EQ(b.begin(), (item_numbers{0, 0, 1}));
   EXPECT_EQ(b.take(), (call_ids{4, 5, 6}));
 }
@@ -178,7 +178,7 @@ TEST(batcher_identity, numbers_those_that_are_left_at_the_start) {
 // -- the end ------------------------------------------------------------------
 
 TEST(batcher_identity, gives_the_numbers_once_and_for_that_batch) {
-  equal_host b{of_different(1)};
+  equal_rig b{of_different(1)};
   auto send = [&] {
     b.arrive_as("a");
     b.arrive_as("a");
@@ -208,7 +208,7 @@ TEST(batcher_identity, gives_the_numbers_once_and_for_that_batch) {
 TEST(batcher_identity, splits_between_items) {
   auto c = of_different(3);
   c.split_failed = 5;
-  equal_host b{c};
+  equal_rig b{c};
   for (auto x : {"a", "b", "a", "b", "c"})
     b.arrive_as(x);
   b.take(); // 1 3, 2 4, 5
@@ -228,10 +228,10 @@ TEST(batcher_identity, splits_between_items) {
 TEST(batcher_identity, does_not_split_what_became_one_item_before_it_was_sent) {
   auto c = of_different(2);
   c.split_failed = 5;
-  equal_host b{c};
+  equal_rig b{c};
   b.arrive_as("a");
   b.arrive_as("b");
-  b.drop(2);
+  b.abandon(2);
   b.begin();
   b.take();
   EXPECT_FALSE(b.fail_batch(b.last_taken, equal_items_error()));
@@ -283,11 +283,11 @@ TEST(sent_batch, is_divided_between_items) {
 TEST(batcher_identity, holds_a_hundred_thousand_equal_calls) {
   auto c = of_different(2);
   c.max_waiting = 1'000'000;
-  equal_host b{c};
+  equal_rig b{c};
   for (int i = 0; i < 100'000; ++i)
     b.arrive_as("a");
   for (call_id id = 1; id <= 100'000; id += 2)
-    b.drop(id);
+    b.abandon(id);
   b.arrive_as("b");
   EXPECT_EQ(b.take().size(), 50'001u);
   EXPECT_EQ(b.count("waiting"), 0);

@@ -10,7 +10,7 @@
 namespace caisson::test {
 namespace {
 
-class sharded_host : public batcher_rig {
+class sharded_rig : public batcher_rig {
 public:
   using batcher_rig::batcher_rig;
 
@@ -34,7 +34,7 @@ batcher_config with_shards(std::uint32_t shards) {
 // -- which items share a batch ------------------------------------------------
 
 TEST(batcher_shards, never_share_a_batch) {
-  sharded_host b{with_shards(10)};
+  sharded_rig b{with_shards(10)};
   b.arrive_at("a");
   b.arrive_at("b");
   b.arrive_at("");
@@ -50,7 +50,7 @@ TEST(batcher_shards, never_share_a_batch) {
 }
 
 TEST(batcher_shards, have_a_delay_each) {
-  sharded_host b{with_shards(10)};
+  sharded_rig b{with_shards(10)};
   b.arrive_at("a");
   b.advance_to(4ms);
   b.arrive_at("b");
@@ -65,13 +65,13 @@ TEST(batcher_shards, have_a_delay_each) {
 }
 
 TEST(batcher_shards, have_a_deadline_each) {
-  sharded_host b{with_shards(10)};
+  sharded_rig b{with_shards(10)};
   call_info urgent;
   urgent.deadline = b.start() + 9ms;
   b.arrive_at("a", urgent);
   b.arrive_at("b");
   EXPECT_EQ(b.policy.wakeup(), b.start() + 4ms);
-  b.drop(1);
+  b.abandon(1);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 10ms);
   b.arrive_at("b", urgent);
   EXPECT_EQ(b.take(), (call_ids{2, 3}));
@@ -81,7 +81,7 @@ TEST(batcher_shards, have_a_weight_each) {
   auto c = with_shards(10);
   c.max_items = 100;
   c.max_weight = 5;
-  sharded_host b{c};
+  sharded_rig b{c};
   b.arrive_at("a", heavy(4));
   b.arrive_at("b", heavy(4));
   EXPECT_TRUE(b.launched.empty());
@@ -90,7 +90,7 @@ TEST(batcher_shards, have_a_weight_each) {
 }
 
 TEST(batcher_shards, have_equal_items_of_their_own) {
-  sharded_host b{with_shards(10)};
+  sharded_rig b{with_shards(10)};
   for (auto shard : {"a", "b"}) {
     b.policy.describe_next({.identity = "x", .shard = shard});
     b.arrive();
@@ -107,7 +107,7 @@ TEST(batcher_shards, have_equal_items_of_their_own) {
 TEST(batcher_shards, share_the_room_for_items) {
   auto c = with_shards(10);
   c.max_waiting = 2;
-  sharded_host b{c};
+  sharded_rig b{c};
   b.arrive_at("a");
   b.arrive_at("b");
   EXPECT_EQ(b.where(b.arrive_at("c")), place::rejected);
@@ -116,7 +116,7 @@ TEST(batcher_shards, share_the_room_for_items) {
 }
 
 TEST(batcher_shards, reject_a_call_whose_shard_is_not_known) {
-  sharded_host b{with_shards(10)};
+  sharded_rig b{with_shards(10)};
   b.policy.describe_next({.shard = "a", .failed = true});
   EXPECT_EQ(b.where(b.arrive()), place::rejected);
   EXPECT_EQ(b.count("shards"), 0);
@@ -127,7 +127,7 @@ TEST(batcher_shards, reject_a_call_whose_shard_is_not_known) {
 TEST(batcher_shards, take_turns_while_too_much_is_in_flight) {
   auto c = with_shards(10);
   c.max_outstanding = 1;
-  sharded_host b{c};
+  sharded_rig b{c};
   for (auto shard : {"x", "x", "b", "a", "a", "a", "a", "a", "a", "c"})
     b.arrive_at(shard);
   b.take();
@@ -146,7 +146,7 @@ TEST(batcher_shards, take_turns_while_too_much_is_in_flight) {
 TEST(batcher_shards, wait_again_if_the_clock_steps_back) {
   auto c = with_shards(10);
   c.max_outstanding = 1;
-  sharded_host b{c};
+  sharded_rig b{c};
   b.arrive_at("x");
   b.arrive_at("x");
   b.take();
@@ -164,12 +164,12 @@ TEST(batcher_shards, wait_again_if_the_clock_steps_back) {
 TEST(batcher_shards, forget_their_turn_with_their_last_item) {
   auto c = with_shards(10);
   c.max_outstanding = 1;
-  sharded_host b{c};
+  sharded_rig b{c};
   for (auto shard : {"x", "x", "a", "a", "b", "b"})
     b.arrive_at(shard);
   b.take();
-  b.drop(3);
-  b.drop(4);
+  b.abandon(3);
+  b.abandon(4);
   EXPECT_EQ(b.count("shards"), 1);
   b.arrive_at("c"); // In the memory of the one that is gone.
   b.done(b.last_taken);
@@ -180,11 +180,11 @@ TEST(batcher_shards, forget_their_turn_with_their_last_item) {
 
 TEST(batcher_shards, do_not_take_one_call_for_another) {
   auto c = with_shards(10);
-  sharded_host b{c};
+  sharded_rig b{c};
   b.arrive_at("a");
   b.arrive_at("a"); // Sent, and not yet taken.
   b.arrive_at("b"); // In the memory of the one that is gone.
-  b.drop(1);
+  b.abandon(1);
   EXPECT_EQ(b.count("waiting"), 1);
   EXPECT_EQ(b.count("shards"), 1);
   EXPECT_EQ(b.take(), call_ids{2});
@@ -193,7 +193,7 @@ TEST(batcher_shards, do_not_take_one_call_for_another) {
 // -- bounds -------------------------------------------------------------------
 
 TEST(batcher_shards, are_sent_early_for_a_further_one) {
-  sharded_host b{with_shards(2)};
+  sharded_rig b{with_shards(2)};
   b.arrive_at("a");
   b.advance_to(1ms);
   call_info urgent;
@@ -213,7 +213,7 @@ TEST(batcher_shards, are_sent_early_for_a_further_one) {
 TEST(batcher_shards, are_rejected_if_none_can_be_sent_early) {
   auto c = with_shards(1);
   c.max_outstanding = 1;
-  sharded_host b{c};
+  sharded_rig b{c};
   b.arrive_at("x");
   b.arrive_at("x");
   b.take();
@@ -229,7 +229,7 @@ TEST(batcher_shards, are_rejected_if_none_can_be_sent_early) {
 }
 
 TEST(batcher_shards, stay_when_fewer_may_be) {
-  sharded_host b{with_shards(5)};
+  sharded_rig b{with_shards(5)};
   for (auto shard : {"a", "b", "c"})
     b.arrive_at(shard);
   b.reconfigure(with_shards(1));
@@ -240,7 +240,7 @@ TEST(batcher_shards, stay_when_fewer_may_be) {
 }
 
 TEST(batcher_shards, follow_new_settings) {
-  sharded_host b{with_shards(5)};
+  sharded_rig b{with_shards(5)};
   b.arrive_at("a");
   b.advance_to(1ms);
   b.arrive_at("b");
@@ -259,7 +259,7 @@ TEST(batcher_shards, follow_new_settings) {
 TEST(batcher_shards, are_all_sent_by_a_drain) {
   auto c = with_shards(100'000);
   c.max_outstanding = 1;
-  sharded_host b{c};
+  sharded_rig b{c};
   for (int i = 0; i < 1'000; ++i)
     b.arrive_at(std::to_string(i));
   b.drain();
@@ -304,7 +304,7 @@ call_info ending_at(time_point t) {
 
 // The timer of a call comes before that of the policy, or both are late: its
 // item has left, and the other one, call 1, is overdue.
-struct overdue_host : sharded_host {
+struct overdue_rig : sharded_rig {
   static batcher_config config() {
     auto c = with_shards(1);
     c.max_items = 9;
@@ -312,7 +312,7 @@ struct overdue_host : sharded_host {
     return c;
   }
 
-  overdue_host() : sharded_host(config()) {
+  overdue_rig() : sharded_rig(config()) {
     arrive_at("a");
     arrive_at("a", ending_at(start() + 20ms));
     set_clock(20ms);
@@ -321,7 +321,7 @@ struct overdue_host : sharded_host {
 };
 
 TEST(batcher_shards, are_sent_when_the_item_that_held_them_back_has_left) {
-  overdue_host b;
+  overdue_rig b;
   EXPECT_EQ(b.policy.wakeup(), time_point::min());
   b.advance_to(20ms);
   EXPECT_EQ(b.take(), call_ids{1});
@@ -329,7 +329,7 @@ TEST(batcher_shards, are_sent_when_the_item_that_held_them_back_has_left) {
 }
 
 TEST(batcher_shards, make_room_for_others_also_if_they_are_due) {
-  overdue_host b;
+  overdue_rig b;
   b.arrive_at("b");
   EXPECT_EQ(b.take(), call_ids{1});
   EXPECT_EQ(b.count("flushed_by_delay"), 1);
@@ -339,7 +339,7 @@ TEST(batcher_shards, make_room_for_others_also_if_they_are_due) {
 TEST(batcher_shards, that_became_due_first_are_sent_first) {
   auto c = with_shards(10);
   c.max_outstanding = 1;
-  sharded_host b{c};
+  sharded_rig b{c};
   b.arrive_at("x");
   b.arrive_at("x");
   EXPECT_EQ(b.take(), (call_ids{1, 2}));

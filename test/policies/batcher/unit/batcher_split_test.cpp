@@ -234,7 +234,7 @@ TEST(batcher_split, leaves_out_items_that_have_left) {
   b.abandon(1);
   b.fail_batch(1, batch_error());
   EXPECT_EQ(b.take(), (call_ids{2, 3, 4, 5}));
-  b.drop(6); // While its half waits.
+  b.abandon(6); // While its half waits.
   b.done(b.last_taken);
   EXPECT_EQ(b.take(), (call_ids{7, 8}));
   EXPECT_EQ(b.count("abandoned_in_flight"), 1);
@@ -249,7 +249,7 @@ TEST(batcher_split, drops_a_half_whose_items_have_left) {
   b.fail_batch(1, batch_error());
   b.take();
   for (call_id id = 5; id <= 8; ++id)
-    b.drop(id);
+    b.abandon(id);
   b.arrive();
   b.advance(10ms);
   EXPECT_TRUE(b.launched.empty());

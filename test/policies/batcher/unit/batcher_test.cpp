@@ -61,7 +61,7 @@ TEST(batcher, sends_a_batch_when_its_first_item_has_waited_long_enough) {
 TEST(batcher, never_sends_an_empty_batch) {
   batcher_rig b{three_items()};
   auto id = b.arrive();
-  b.drop(id);
+  b.abandon(id);
   EXPECT_EQ(b.policy.wakeup(), never);
   b.advance(1h);
   b.policy.wake(b.e); // Also if it is woken unasked.
@@ -91,7 +91,7 @@ TEST(batcher, counts_the_delay_from_the_oldest_item_that_is_left) {
   auto first = b.arrive();
   b.advance_to(4ms);
   auto second = b.arrive();
-  b.drop(first);
+  b.abandon(first);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 14ms);
   b.advance_to(14ms);
   EXPECT_EQ(b.take(), call_ids{second});
@@ -124,8 +124,8 @@ TEST(batcher, collects_without_a_delay_while_all_batches_are_in_flight) {
 
 TEST(batcher, sends_a_batch_in_time_for_its_earliest_deadline) {
   batcher_rig b{three_items()};
-  b.arrive_with_deadline(13ms);
-  b.arrive_with_deadline(9ms);
+  b.arrive_with(13ms);
+  b.arrive_with(9ms);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 4ms);
   b.advance_to(4ms - 1ns);
   EXPECT_TRUE(b.launched.empty());
@@ -138,14 +138,14 @@ TEST(batcher, sends_a_batch_in_time_for_its_earliest_deadline) {
 TEST(batcher, sends_a_batch_at_once_for_a_deadline_within_the_margin) {
   batcher_rig b{three_items()};
   auto patient = b.arrive();
-  auto urgent = b.arrive_with_deadline(5ms); // Exactly the margin.
+  auto urgent = b.arrive_with(5ms); // Exactly the margin.
   EXPECT_EQ(b.take(), (call_ids{patient, urgent}));
   EXPECT_EQ(b.count("flushed_by_deadline"), 1);
 }
 
 TEST(batcher, waits_for_a_deadline_just_beyond_the_margin) {
   batcher_rig b{three_items()};
-  b.arrive_with_deadline(5ms + 1ns);
+  b.arrive_with(5ms + 1ns);
   EXPECT_TRUE(b.launched.empty());
   b.advance(1ns);
   EXPECT_EQ(b.launched.size(), 1u);
@@ -161,7 +161,7 @@ TEST(batcher, survives_the_earliest_deadline_that_there_is) {
 
 TEST(batcher, names_the_delay_if_delay_and_deadline_come_together) {
   batcher_rig b{three_items()};
-  b.arrive_with_deadline(15ms);
+  b.arrive_with(15ms);
   b.advance_to(10ms);
   EXPECT_EQ(b.count("flushed_by_delay"), 1);
   EXPECT_EQ(b.count("flushed_by_deadline"), 0);
@@ -169,9 +169,9 @@ TEST(batcher, names_the_delay_if_delay_and_deadline_come_together) {
 
 TEST(batcher, forgets_the_deadline_of_an_item_that_was_abandoned) {
   batcher_rig b{three_items()};
-  b.arrive_with_deadline(13ms);
-  auto hasty = b.arrive_with_deadline(9ms);
-  b.drop(hasty);
+  b.arrive_with(13ms);
+  auto hasty = b.arrive_with(9ms);
+  b.abandon(hasty);
   EXPECT_EQ(b.policy.wakeup(), b.start() + 8ms);
 }
 
@@ -183,8 +183,8 @@ TEST(batcher, forgets_the_deadlines_of_items_that_were_sent) {
     b.arrive(); // In flight.
   b.take();
   for (int i = 0; i < 3; ++i)
-    b.arrive_with_deadline(7ms); // Full, and waits for the batch in flight.
-  b.arrive_with_deadline(8ms);   // The next batch.
+    b.arrive_with(7ms); // Full, and waits for the batch in flight.
+  b.arrive_with(8ms);   // The next batch.
   b.done(b.last_taken);
   EXPECT_EQ(b.take().size(), 3u);
   b.done(b.last_taken);
@@ -243,7 +243,7 @@ TEST(batcher, rejects_what_exceeds_max_waiting) {
   EXPECT_EQ(b.calls.at(id).code, errc::queue_full);
   EXPECT_EQ(b.count("rejected_full"), 1);
   EXPECT_EQ(b.e.reports.back(), "rejected:>queue_full");
-  b.drop(id - 1);
+  b.abandon(id - 1);
   EXPECT_EQ(b.where(b.arrive()), place::held) << "an abandoned item made room";
 }
 

@@ -96,7 +96,7 @@ TEST(batcher_weight, rejects_a_call_whose_weight_is_not_known) {
 TEST(batcher_weight, of_an_item_that_leaves_is_gone) {
   batcher_rig b{of_weight(10)};
   auto dropped_call = b.arrive(heavy(9));
-  b.drop(dropped_call);
+  b.abandon(dropped_call);
   b.arrive(heavy(9));
   EXPECT_TRUE(b.launched.empty());
   b.arrive(heavy(1));

@@ -188,7 +188,7 @@ TEST(stateful_schedule, is_each_breakers_own) {
   for (auto r : {&a, &b}) {
     r->bad();
     EXPECT_EQ(r->calls.at(r->arrive()).retry_after, 1s);
-    r->change(c);
+    r->reconfigure(c);
     r->advance(1s);
     r->bad();
     EXPECT_EQ(r->calls.at(r->arrive()).retry_after, 2s);

@@ -51,11 +51,6 @@ struct breaker_rig : rig<breaker> {
       c == 'x' ? bad() : good();
   }
 
-  std::string state() const { return std::string{policy.state()}; }
-
-  void change(breaker_config c) { policy.reconfigure(std::move(c), e); }
-  bool command(operator_command c) { return policy.command(c, e); }
-
   strings changes() const {
     strings out;
     for (auto& x : e.reports)

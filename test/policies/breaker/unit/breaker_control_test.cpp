@@ -195,7 +195,7 @@ TEST(breaker_operator, keeps_what_is_forced_over_a_reset) {
 TEST(breaker_reconfigure, keeps_the_count_and_uses_the_new_threshold) {
   breaker_rig r{with_threshold(5)};
   r.play("xxx");
-  r.change(with_threshold(2));
+  r.reconfigure(with_threshold(2));
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.policy.config().threshold, 2u);
   r.play("x");
@@ -205,7 +205,7 @@ TEST(breaker_reconfigure, keeps_the_count_and_uses_the_new_threshold) {
 TEST(breaker_reconfigure, keeps_the_era_of_calls_in_flight) {
   breaker_rig r{with_threshold(2)};
   auto id = r.arrive();
-  r.change(with_threshold(1));
+  r.reconfigure(with_threshold(1));
   r.fail(id);
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.count("late_results"), 0);
@@ -216,7 +216,7 @@ TEST(breaker_reconfigure, starts_afresh_with_another_rule) {
   breaker_rig r{c};
   r.play("xx");
   c.trip = breaker_trip::without_gap;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("failure_streak"), 0);
   r.play("xx");
   EXPECT_EQ(r.state(), "closed");
@@ -229,7 +229,7 @@ TEST(breaker_reconfigure, keeps_a_count_without_gap) {
   r.play("xx");
   c.threshold = 3;
   c.quiet_period = 2s;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("failure_streak"), 2);
   r.advance(2s);
   EXPECT_EQ(r.count("failure_streak"), 0);
@@ -244,12 +244,12 @@ TEST(breaker_reconfigure, keeps_what_fits_into_the_windows) {
   r.play("xx...");
   c.window_calls = 4;
   c.minimum_calls = 4;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.count("failure_rate_permille"), 250); // x...
   c.trip = breaker_trip::rate_by_time;
   c.window_time = 10s;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("window_total"), 0);
   r.play("x");
   r.advance(5s);
@@ -257,10 +257,10 @@ TEST(breaker_reconfigure, keeps_what_fits_into_the_windows) {
   c.window_time = 2s;
   c.window_buckets = 2;
   c.minimum_calls = 3;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("failure_rate_permille"), 0);
   c.failure_rate = 0.25;
-  r.change(c);
+  r.reconfigure(c);
   r.play("x");
   EXPECT_EQ(r.state(), "open");
 }
@@ -270,14 +270,14 @@ TEST(breaker_reconfigure, keeps_the_open_interval_that_runs) {
   breaker_rig r{c};
   r.bad();
   c.open = schedule::constant(1s).take(1).then(schedule::constant(3s));
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 10s);
   r.advance(10s);
   r.bad();
   // The new schedule begins with its first delay.
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 1s);
   // The same schedule goes on.
-  r.change(c);
+  r.reconfigure(c);
   r.advance(1s);
   r.bad();
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 3s);
@@ -291,7 +291,7 @@ TEST(breaker_reconfigure, starts_the_new_schedule_from_half_open_too) {
   r.advance(1s);
   auto id = r.arrive();
   c.open = schedule::exponential(4s);
-  r.change(c);
+  r.reconfigure(c);
   r.fail(id);
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 4s);
 }
@@ -302,7 +302,7 @@ TEST(breaker_reconfigure, becomes_half_open_at_once_if_eager_now_and_due) {
   r.bad();
   r.advance(11s);
   c.eager_half_open = true;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.state(), "half_open");
 }
 
@@ -314,7 +314,7 @@ TEST(breaker_reconfigure, decides_at_once_if_the_probes_suffice_now) {
   r.advance(10s);
   r.play("..");
   c.probes = 2;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.state(), "closed");
   EXPECT_EQ(r.count("closed"), 1);
 }
@@ -329,7 +329,7 @@ TEST(breaker_reconfigure, prefers_to_open_if_both_verdicts_hold) {
   r.play(".x");
   c.probes = 1;
   c.successes_to_close = 1;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.state(), "open");
 }
 
@@ -345,12 +345,12 @@ TEST(breaker_reconfigure, applies_new_limits_to_the_probes_in_flight) {
   r.arrive();
   c.probes = 1;
   c.probe_timeout = 7s;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("probes_in_flight"), 2);
   EXPECT_EQ(r.where(r.arrive()), place::rejected);
   EXPECT_EQ(r.policy.wakeup(), r.e.now + 2s);
   c.probe_timeout = 5s;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.state(), "open");
   EXPECT_EQ(r.count("leases_expired"), 1);
 }
@@ -358,7 +358,7 @@ TEST(breaker_reconfigure, applies_new_limits_to_the_probes_in_flight) {
 TEST(breaker_reconfigure, keeps_what_is_forced) {
   breaker_rig r{with_threshold(1)};
   r.command(by_hand::force_open);
-  r.change(with_threshold(2));
+  r.reconfigure(with_threshold(2));
   EXPECT_EQ(r.state(), "forced_open");
 }
 

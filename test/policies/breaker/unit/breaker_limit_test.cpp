@@ -316,13 +316,13 @@ TEST(breaker_limit, can_be_switched_while_calls_are_in_flight) {
   r.see(9);
   EXPECT_EQ(r.limit(), 0);
   auto uncounted = r.burst(4);
-  r.change(on);
+  r.reconfigure(on);
   EXPECT_EQ(r.limit(), 2);
   auto counted = r.burst(4);
   EXPECT_EQ(counted.size(), 2u);
   r.finish(uncounted[0]);
   EXPECT_EQ(r.count("in_flight"), 2);
-  r.change(off);
+  r.reconfigure(off);
   EXPECT_EQ(r.limit(), 0);
   auto more = r.burst(9);
   EXPECT_EQ(more.size(), 9u);

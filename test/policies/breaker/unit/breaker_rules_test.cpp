@@ -101,15 +101,15 @@ TEST(breaker_rules, keep_what_they_know_if_others_come_and_go) {
   breaker_rig r{c};
   r.play("xx");
   c.trip = {consecutive, without_gap};
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("failure_streak"), 2);
   c.trip = without_gap;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("failure_streak"), 0);
   r.play("xx.");
   EXPECT_EQ(r.count("failure_streak"), 2);
   c.trip = {consecutive, without_gap};
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("failure_streak"), 2);
 }
 

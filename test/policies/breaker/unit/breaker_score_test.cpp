@@ -217,9 +217,7 @@ TEST(breaker_score, shows_the_score) {
 TEST(breaker_score, opens_for_a_latency_that_grows) {
   breaker_rig r{by_score()};
   for (int i = 0; i < 20 && r.state() == "closed"; ++i) {
-    std::vector<call_id> ids;
-    for (int k = 0; k < 5; ++k)
-      ids.push_back(r.arrive());
+    auto ids = r.arrive_together(5);
     // 0.4 + 0.25 * 3.2 s / 0.8 s
     r.advance(3200ms);
     for (auto id : ids)

@@ -273,12 +273,12 @@ TEST(slow_calls, are_found_at_once_by_a_shorter_limit) {
   r.arrive();
   r.advance(100ms);
   c.slow_call = 500ms;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("slow_calls"), 1);
   EXPECT_EQ(r.policy.wakeup(), r.e.now + 400ms);
   // Once slow, always slow, and only once.
   c.slow_call = 10s;
-  r.change(c);
+  r.reconfigure(c);
   r.finish(first);
   r.advance(9s);
   EXPECT_EQ(r.count("slow_calls"), 1);
@@ -294,7 +294,7 @@ TEST(slow_calls, are_in_the_window_from_when_a_shorter_limit_found_them) {
   r.arrive();
   r.advance(8s);
   c.slow_call = 1s;
-  r.change(c);
+  r.reconfigure(c);
   // By the time of the second one, the first would have left the window of 10 s
   // if it had been slow after its first second.
   r.advance(4s);
@@ -320,7 +320,7 @@ TEST(slow_calls, are_slow_from_the_change_on_by_a_shorter_limit) {
   r.bad();
   r.advance(1s);
   c.slow_call = 1s;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.count("slow_calls"), 1);
   EXPECT_EQ(r.state(), "closed");
   r.bad();
@@ -337,7 +337,7 @@ TEST(slow_calls, from_before_there_was_a_limit_are_judged_at_their_end) {
   r.advance(3s);
   auto fast = r.arrive();
   c.slow_call = 1s;
-  r.change(c);
+  r.reconfigure(c);
   r.advance(500ms);
   EXPECT_EQ(r.count("slow_calls"), 0);
   r.finish(slow);
@@ -353,7 +353,7 @@ TEST(slow_calls, are_not_looked_for_without_a_limit) {
   breaker_rig r{c};
   auto id = r.arrive();
   c.slow_call = unlimited;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.policy.wakeup(), never);
   r.advance(1h);
   r.finish(id);

@@ -128,15 +128,15 @@ TEST(breaker_ramp, follows_other_settings_at_once) {
   ramping r{0};
   auto c = r.policy.config();
   c.ramp_from = 1;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.pass(), 1000);
   c.ramp_from = 0;
   c.ramp = 0s;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.pass(), 1000);
   // What is over stays over.
   c.ramp = 1h;
-  r.change(c);
+  r.reconfigure(c);
   EXPECT_EQ(r.pass(), 1000);
 }
 
@@ -173,7 +173,7 @@ TEST(breaker_initial, half_open_opens_with_a_failed_probe) {
 struct forced : breaker_rig {
   explicit forced(operator_command what, duration time)
     : breaker_rig(with_threshold(1)) {
-    EXPECT_TRUE(policy.command({what, time}, e));
+    EXPECT_TRUE(command({what, time}));
   }
 };
 
@@ -226,7 +226,7 @@ TEST(breaker_forced, lasts_as_long_as_the_last_command_says) {
   };
   for (auto& row : table) {
     forced r{by_hand::force_open, 5s};
-    EXPECT_TRUE(row.time > 0s ? r.policy.command({row.what, row.time}, r.e)
+    EXPECT_TRUE(row.time > 0s ? r.command({row.what, row.time})
                               : r.command(row.what));
     r.advance(5s);
     EXPECT_EQ(r.state(), row.at_5s) << name_of(row.what);
@@ -239,7 +239,7 @@ TEST(breaker_forced, knows_no_other_command_for_a_time) {
   breaker_rig r{with_threshold(1)};
   for (auto what :
        {by_hand::off, by_hand::observe, by_hand::enable, by_hand::reset})
-    EXPECT_FALSE(r.policy.command({what, 5s}, r.e));
+    EXPECT_FALSE(r.command({what, 5s}));
 }
 
 } // namespace

@@ -177,8 +177,7 @@ public:
     pump();
   }
 
-  void reconfigure(cache_config c) { policy.reconfigure(std::move(c), e); }
-  void reset() { policy.command(operator_command::reset, e); }
+  void reset() { command(operator_command::reset); }
 
   bool preheat(const std::string& key, const std::string& value) {
     return policy.preheat(key, std::make_shared<const std::string>(value), e);

@@ -88,16 +88,12 @@ public:
   /// The next `n` calls take so long, and end like this.
   void canary_answers(int n, outcome o = outcome::success(),
                       duration took = duration::zero()) {
-    finish_all(n, o, took, [this] { return arrive(of_key(keys.canary)); });
+    finish_all(arrive_together(n, of_key(keys.canary)), o, took);
   }
 
   void baseline_answers(int n, outcome o = outcome::success(),
                         duration took = duration::zero()) {
-    finish_all(n, o, took, [this] { return arrive(of_key(keys.baseline)); });
-  }
-
-  [[nodiscard]] std::string state() const {
-    return std::string{policy.state()};
+    finish_all(arrive_together(n, of_key(keys.baseline)), o, took);
   }
 
   /// What was reported of states, as `from>to: why`.
@@ -113,11 +109,8 @@ public:
   key_pair keys;
 
 private:
-  template <class Arrive>
-  void finish_all(int n, const outcome& o, duration took, Arrive f) {
-    std::vector<call_id> ids;
-    for (int i = 0; i < n; ++i)
-      ids.push_back(f());
+  void finish_all(const std::vector<call_id>& ids, const outcome& o,
+                  duration took) {
     advance(took);
     for (auto id : ids)
       finish(id, o);

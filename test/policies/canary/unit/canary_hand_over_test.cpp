@@ -174,12 +174,12 @@ TEST(canary_hand_over, follows_when_the_canary_is_disabled_but_not_a_reset) {
   auto c = hands_over(2s);
   canary_rig h{c};
   auto id = h.to_canary(marked(idempotence::yes));
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   h.advance(1min);
   EXPECT_EQ(h.where(id), place::redirected);
   h.to_canary();
   c.enabled = false;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.advance(2s);
   EXPECT_EQ(h.where(id), place::below);
 }
@@ -189,10 +189,10 @@ TEST(canary_hand_over, obeys_settings_that_change_while_it_is_due) {
   auto id = h.to_canary(marked(idempotence::yes));
   fail_canary(h);
   h.advance(1h);
-  h.policy.reconfigure(hands_over(2h), h.e);
+  h.reconfigure(hands_over(2h));
   h.advance(59min);
   EXPECT_EQ(h.where(id), place::redirected);
-  h.policy.reconfigure(hands_over(1s), h.e);
+  h.reconfigure(hands_over(1s));
   h.advance(0s);
   EXPECT_EQ(h.where(id), place::below);
 }

@@ -322,7 +322,7 @@ TEST(canary_mirrors, of_an_earlier_start_are_counted_and_not_judged) {
   c.min_calls = 1;
   mirrors h{c};
   auto old = h.mirror(1);
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   h.to_canary();
   h.answer(old, 2);
   EXPECT_EQ(h.count("mirrors_differing"), 1);
@@ -427,7 +427,7 @@ TEST(canary_mirrors, are_described_so_often_in_each_stage) {
     h.advance(10s);
   }
   EXPECT_EQ(h.policy.notes().size(), 1u + 4u);
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   EXPECT_EQ(h.policy.notes().size(), 1u);
 }
 
@@ -444,7 +444,7 @@ TEST(canary_mirrors, keep_the_last_ten_descriptions) {
   h.canary_answers(10, failed());
   ASSERT_EQ(h.state(), "rolled_back");
   EXPECT_EQ(h.policy.notes().size(), 11u);
-  h.policy.command(operator_command::enable, h.e);
+  h.command(operator_command::enable);
   h.to_canary();
   EXPECT_EQ(h.policy.notes().size(), 1u);
 }

@@ -58,12 +58,12 @@ TEST(canary_p99, counts_calls_in_progress_again_under_another_limit) {
     // Not with so few calls that are timed.
     auto c = quick_p99();
     c.min_calls = 1'000;
-    h.policy.reconfigure(c, h.e);
+    h.reconfigure(c);
     h.advance(1s);
     ASSERT_EQ(h.state(), "stage_1");
     c = quick_p99();
     c.max_p99 = next;
-    h.policy.reconfigure(c, h.e);
+    h.reconfigure(c);
     h.advance(0s);
     EXPECT_EQ(h.state() == "stage_1", next > 1s) << to_text(next);
     h.advance(1s + 1ns);
@@ -130,7 +130,7 @@ TEST(canary_p99, does_not_count_calls_of_an_earlier_start) {
   canary_rig h{quick_p99()};
   for (int i = 0; i < 10; ++i)
     h.to_canary();
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   h.canary_answers(1);
   h.advance(1s);
   EXPECT_EQ(h.state(), "stage_1");
@@ -159,7 +159,7 @@ TEST(canary_p99, counts_from_the_change_on_if_it_changes) {
   auto waiting = h.to_canary();
   h.advance(500ms);
   c.max_p99 = 400ms;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   // The one in progress takes longer already.
   EXPECT_EQ(h.policy.wakeup(), h.e.now - 100ms + 1ns);
   h.advance(0s);
@@ -167,7 +167,7 @@ TEST(canary_p99, counts_from_the_change_on_if_it_changes) {
   h.canary_answers(8);
   EXPECT_EQ(h.state(), "stage_1");
   c.min_calls = 11;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.canary_answers(1);
   EXPECT_EQ(h.state(), "stage_1");
   EXPECT_EQ(h.where(waiting), place::redirected);

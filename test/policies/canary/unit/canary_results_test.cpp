@@ -89,7 +89,7 @@ TEST(canary_results, forgets_the_baseline_with_a_new_start) {
   h.baseline_answers(10, failed());
   h.canary_answers(10, failed());
   EXPECT_EQ(h.state(), "stage_1");
-  h.policy.command(operator_command::reset, h.e);
+  h.command(operator_command::reset);
   h.to_canary();
   EXPECT_EQ(h.count("baseline_failure_permille"), -1);
   h.canary_answers(10, failed());

@@ -180,7 +180,7 @@ TEST(canary_stages, report_which_limits_are_in_force) {
   h.advance(1s);
   EXPECT_THAT(limits(), HasSubstr("dwell = 10s, min_calls = 10, "));
   c.min_calls = 12;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_THAT(limits(), HasSubstr("dwell = 10s, min_calls = 12, "));
 }
 
@@ -232,16 +232,16 @@ TEST(canary_stages, go_on_under_other_limits) {
   h.advance(5s);
   auto c = quick_canary();
   c.stages = {{0.1, {.dwell = 6s, .min_calls = 4}}, 0.5, 1.0};
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.state(), "stage_1");
   EXPECT_EQ(h.count("stage_answers"), 4);
   EXPECT_EQ(h.policy.wakeup(), h.e.now + 1s);
   c.stages[0].own.dwell = 5s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.state(), "stage_2");
   EXPECT_EQ(h.changes().size(), 2u);
   c.stages[1].own.max_failures_in_a_row = 1;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.state(), "stage_2");
   h.canary_answers(1, failed());
   EXPECT_EQ(h.state(), "rolled_back");
@@ -252,7 +252,7 @@ TEST(canary_stages, begin_anew_with_other_shares_only) {
   h.canary_answers(4);
   auto c = quick_canary();
   c.stages = {{0.1, {.min_calls = 5}}, 0.6, 1.0};
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("stage_answers"), 0);
   EXPECT_EQ(h.state(), "stage_1");
 }

@@ -334,7 +334,7 @@ TEST(canary, is_not_judged_by_what_comes_after_the_way_back) {
   auto slow = h.to_canary();
   h.canary_answers(10, failed());
   ASSERT_EQ(h.state(), "rolled_back");
-  EXPECT_TRUE(h.policy.command(operator_command::enable, h.e));
+  EXPECT_TRUE(h.command(operator_command::enable));
   h.to_canary();
   EXPECT_EQ(h.state(), "stage_1");
   h.fail(slow);
@@ -347,7 +347,7 @@ TEST(canary, tries_again_when_an_operator_says_so) {
   for (auto what : {operator_command::enable, operator_command::reset}) {
     canary_rig h;
     h.canary_answers(10, failed());
-    EXPECT_TRUE(h.policy.command(what, h.e));
+    EXPECT_TRUE(h.command(what));
     EXPECT_EQ(h.state(), "waiting");
     h.to_canary();
     EXPECT_EQ(h.state(), "stage_1");
@@ -359,17 +359,17 @@ TEST(canary, is_not_disturbed_by_enable_while_it_is_judged) {
   canary_rig h;
   h.canary_answers(10);
   h.advance(10s);
-  EXPECT_TRUE(h.policy.command(operator_command::enable, h.e));
+  EXPECT_TRUE(h.command(operator_command::enable));
   EXPECT_EQ(h.state(), "stage_2");
-  EXPECT_TRUE(h.policy.command(operator_command::reset, h.e));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.state(), "waiting");
   EXPECT_EQ(h.count("went_on"), 0);
 }
 
 TEST(canary, knows_no_forced_state) {
   canary_rig h;
-  EXPECT_FALSE(h.policy.command(operator_command::force_open, h.e));
-  EXPECT_FALSE(h.policy.command(operator_command::force_closed, h.e));
+  EXPECT_FALSE(h.command(operator_command::force_open));
+  EXPECT_FALSE(h.command(operator_command::force_closed));
 }
 
 TEST(canary, tries_again_by_itself_after_a_while) {
@@ -420,7 +420,7 @@ TEST(canary, stays_near_its_share_when_the_stages_change) {
     h.canary_answers(4);
     auto c = quick_canary();
     c.stages = x.stages;
-    h.policy.reconfigure(c, h.e);
+    h.reconfigure(c);
     EXPECT_EQ(h.state(), x.state);
     EXPECT_EQ(h.policy.share(), x.share);
     // Only other stages begin anew.
@@ -442,10 +442,10 @@ TEST(canary, that_is_promoted_stays_so_if_the_last_share_does) {
   auto c = quick_canary();
   c.stages = {0.3, 1.0};
   auto h = promoted();
-  h->policy.reconfigure(c, h->e);
+  h->reconfigure(c);
   EXPECT_EQ(h->state(), "promoted");
   c.stages = {0.3, 0.6};
-  h->policy.reconfigure(c, h->e);
+  h->reconfigure(c);
   EXPECT_EQ(h->state(), "stage_2");
   EXPECT_EQ(h->policy.share(), 0.6);
 }
@@ -455,14 +455,14 @@ TEST(canary, waits_while_it_is_disabled) {
   auto canary_call = h.to_canary();
   auto c = quick_canary();
   c.enabled = false;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.changes().back(), "stage_1>waiting: disabled");
   EXPECT_EQ(h.where(h.arrive(of_key(h.keys.canary))), place::below);
   h.finish(canary_call);
   EXPECT_EQ(h.where(canary_call), place::passed);
   EXPECT_EQ(h.count("with_canary"), 0);
   EXPECT_EQ(h.count("late_results"), 1);
-  h.policy.reconfigure(quick_canary(), h.e);
+  h.reconfigure(quick_canary());
   EXPECT_EQ(h.state(), "waiting");
   h.to_canary();
   EXPECT_EQ(h.state(), "stage_1");
@@ -474,10 +474,10 @@ TEST(canary, goes_on_at_once_if_new_settings_want_no_more) {
   h.advance(5s);
   auto c = quick_canary();
   c.min_calls = 5;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.state(), "stage_1");
   c.dwell = 5s;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.state(), "stage_2");
 }
 
@@ -487,7 +487,7 @@ TEST(canary, goes_on_under_the_old_settings_if_it_was_due) {
   h.set_clock(10s);
   auto c = quick_canary();
   c.dwell = 1h;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.state(), "stage_2");
   EXPECT_EQ(h.policy.wakeup(), h.e.now + 1h);
 }

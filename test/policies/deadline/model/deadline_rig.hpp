@@ -13,13 +13,11 @@ class deadline_rig : public rig<deadline> {
 public:
   explicit deadline_rig(deadline_config c) : rig(std::move(c)) {}
 
-  /// A call with so much time left arrives, which its caller asked for or the
-  /// host gave it by default.
-  call_id arrive_with(duration left, bool by_default = false) {
+  /// A call arrives to which the host has given so much time, by default.
+  call_id arrive_by_default(duration left) {
     call_info call;
-    call.deadline = left == unlimited ? never : e.now + left;
-    call.default_deadline = by_default;
-    return arrive(call);
+    call.default_deadline = true;
+    return arrive_with(left, call);
   }
 
   /// How much time the call has left as the layers below see it.

@@ -1,8 +1,8 @@
 // A time limit that follows from how long calls take.
 #include <caisson/policies/keyed/keyed.hpp>
 
+#include <policies/deadline/model/learning_rig.hpp>
 #include <policies/keyed/model/keyed_rig.hpp>
-#include <support/learning_rig.hpp>
 #include <support/problem_texts.hpp>
 
 #include <gtest/gtest.h>
@@ -54,12 +54,12 @@ TEST(deadline_learned, goes_by_the_timeout_until_it_knows_enough) {
     EXPECT_EQ(x.limit(), 1s);
     x.call(10ms);
   }
-  x.host.e.now += 200ms;
+  x.e.now += 200ms;
   x.call(10ms);
   EXPECT_LT(x.limit(), 12ms);
   EXPECT_GT(x.limit(), 10ms);
   // Nothing is known any more after a long silence.
-  x.host.e.now += 1min;
+  x.e.now += 1min;
   x.call(10ms);
   EXPECT_EQ(x.limit(), 1s);
 }
@@ -265,15 +265,15 @@ TEST(deadline_learned, measures_a_call_once_whose_limit_was_lifted) {
 TEST(deadline_learned, the_callers_deadline_still_comes_first) {
   learning_rig x{learning(0.95, 2)};
   x.run(learning_rig::exponential(1ms), 20s);
-  EXPECT_EQ(x.host.left(x.host.arrive_with(1ms)), 1ms);
-  EXPECT_EQ(x.host.left(x.host.arrive_with(1h)), x.limit());
+  EXPECT_EQ(x.left(x.arrive_with(1ms)), 1ms);
+  EXPECT_EQ(x.left(x.arrive_with(1h)), x.limit());
 }
 
 // -- reports -----------------------------------------------------------------
 
 TEST(deadline_learned, reports_large_changes_and_not_too_often) {
   learning_rig x{learning(0.95, 2)};
-  auto& reports = x.host.e.reports;
+  auto& reports = x.e.reports;
   auto changes = [&] {
     auto own = reports;
     std::erase_if(own, [](const std::string& s) {
@@ -303,10 +303,10 @@ TEST(deadline_learned, does_not_report_small_changes) {
   auto takes = [](duration d) { return [d](random_source&) { return d; }; };
   x.run(takes(10ms), 20s);
   auto before = x.limit();
-  x.host.e.reports.clear();
+  x.e.reports.clear();
   x.run(takes(11ms), 20s);
   EXPECT_GT(x.limit(), before);
-  for (const auto& line : x.host.e.reports)
+  for (const auto& line : x.e.reports)
     EXPECT_EQ(line.find("limit_changed"), std::string::npos) << line;
 }
 
@@ -314,12 +314,12 @@ TEST(deadline_learned, shows_the_limit_and_the_samples) {
   deadline_rig plain{limited_to(1s)};
   EXPECT_EQ(plain.count("limit_us"), -1);
   learning_rig x{learning(0.95)};
-  EXPECT_EQ(x.host.count("limit_us"), 1'000'000);
-  EXPECT_EQ(x.host.count("samples"), 0);
+  EXPECT_EQ(x.count("limit_us"), 1'000'000);
+  EXPECT_EQ(x.count("samples"), 0);
   for (int i = 0; i < 200; ++i)
     x.call(10ms);
-  EXPECT_EQ(x.host.count("limit_us"), x.limit() / 1us);
-  EXPECT_EQ(x.host.count("samples"), 200);
+  EXPECT_EQ(x.count("limit_us"), x.limit() / 1us);
+  EXPECT_EQ(x.count("samples"), 200);
 }
 
 // -- operation ----------------------------------------------------------------
@@ -328,28 +328,28 @@ TEST(deadline_learned, is_switched_on_and_off_at_run_time) {
   auto c = learning(0.95);
   c.learned.on = false;
   learning_rig x{c};
-  auto below = x.host.arrive_with(unlimited);
+  auto below = x.arrive_with(unlimited);
   for (int i = 0; i < 200; ++i)
     x.call(10ms);
   EXPECT_EQ(x.limit(), 1s);
   c.learned.on = true;
-  x.host.policy.reconfigure(c, x.host.e);
+  x.reconfigure(c);
   for (int i = 0; i < 200; ++i)
     x.call(10ms);
   auto limit = x.limit();
   expect_about(limit, 10ms);
   // Other settings go by what is known.
   c.learned.factor = 3;
-  x.host.policy.reconfigure(c, x.host.e);
+  x.reconfigure(c);
   expect_about(x.limit(), 30ms);
   c.learned.on = false;
-  x.host.policy.reconfigure(c, x.host.e);
+  x.reconfigure(c);
   EXPECT_EQ(x.limit(), 1s);
-  EXPECT_EQ(x.host.left(x.host.arrive_with(unlimited)), 1s);
+  EXPECT_EQ(x.left(x.arrive_with(unlimited)), 1s);
   // One that came before any of this keeps its limit.
-  x.host.finish(below);
-  EXPECT_EQ(x.host.count("answered"), 400);
-  EXPECT_EQ(x.host.count("overran"), 1);
+  x.finish(below);
+  EXPECT_EQ(x.count("answered"), 400);
+  EXPECT_EQ(x.count("overran"), 1);
 }
 
 TEST(deadline_learned, a_reset_forgets_what_was_learned) {
@@ -357,9 +357,9 @@ TEST(deadline_learned, a_reset_forgets_what_was_learned) {
   for (int i = 0; i < 200; ++i)
     x.call(10ms);
   EXPECT_LT(x.limit(), 1s);
-  x.host.policy.command(operator_command::reset, x.host.e);
+  x.command(operator_command::reset);
   EXPECT_EQ(x.limit(), 1s);
-  EXPECT_EQ(x.host.count("samples"), 0);
+  EXPECT_EQ(x.count("samples"), 0);
 }
 
 TEST(deadline_learned, learns_for_each_key_by_itself) {

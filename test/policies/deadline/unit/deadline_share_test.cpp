@@ -152,7 +152,7 @@ TEST(deadline, counts_no_default_as_time_that_is_left) {
   auto c = part(2min, 0.5, 1ms);
   c.reserve = 1min;
   deadline_rig h{c};
-  auto id = h.arrive_with(30s, true);
+  auto id = h.arrive_by_default(30s);
   EXPECT_EQ(h.where(id), place::below);
   EXPECT_EQ(h.left(id), 2min);
 }

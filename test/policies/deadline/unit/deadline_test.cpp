@@ -104,7 +104,7 @@ TEST(deadline, supports_the_end_of_time) {
 TEST(deadline, replaces_the_default_of_the_host_by_its_own) {
   for (auto limit : {duration{1ns}, duration{1s}, duration{30s}, unlimited}) {
     deadline_rig h{limited_to(2min)};
-    auto id = h.arrive_with(limit, true);
+    auto id = h.arrive_by_default(limit);
     EXPECT_EQ(h.where(id), place::below) << to_text(limit);
     EXPECT_EQ(h.left(id), 2min) << to_text(limit);
     EXPECT_FALSE(h.calls.at(id).call.default_deadline) << to_text(limit);
@@ -120,19 +120,19 @@ TEST(deadline, never_extends_the_deadline_of_a_caller) {
 
 TEST(deadline, refuses_a_call_whose_default_deadline_has_passed) {
   deadline_rig h{limited_to(2min)};
-  EXPECT_EQ(h.where(h.arrive_with(0ns, true)), place::rejected);
+  EXPECT_EQ(h.where(h.arrive_by_default(0ns)), place::rejected);
   EXPECT_EQ(h.count("expired_on_arrival"), 1);
 }
 
 TEST(deadline, does_not_hold_the_default_against_min_left) {
   deadline_rig h{limited_to(2min, 1min)};
-  EXPECT_EQ(h.where(h.arrive_with(1s, true)), place::below);
+  EXPECT_EQ(h.where(h.arrive_by_default(1s)), place::below);
   EXPECT_EQ(h.where(h.arrive_with(1s)), place::rejected);
 }
 
 TEST(deadline, counts_the_one_that_it_put_in_place_of_the_default_as_its_own) {
   deadline_rig h{limited_to(2min)};
-  auto id = h.arrive_with(30s, true);
+  auto id = h.arrive_by_default(30s);
   h.advance(2min);
   h.finish(id);
   EXPECT_EQ(h.count("expired"), 1);
@@ -255,7 +255,7 @@ TEST(deadline, counts_from_now_also_when_the_clock_stepped_back) {
 TEST(deadline, reconfigured_it_leaves_calls_their_deadline) {
   deadline_rig h{limited_to(1s)};
   auto before = h.arrive();
-  h.policy.reconfigure(limited_to(5ms, 1ms), h.e);
+  h.reconfigure(limited_to(5ms, 1ms));
   EXPECT_EQ(h.policy.config().timeout, 5ms);
   auto behind = h.arrive();
   EXPECT_EQ(h.left(before), 1s);
@@ -276,9 +276,9 @@ TEST(deadline, obeys_the_commands_that_it_knows) {
                                                       {off, false},
                                                       {enable, true},
                                                       {observe, false}})
-    EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
+    EXPECT_EQ(h.command(c), known) << name_of(c);
   EXPECT_EQ(h.count("admitted"), 1);
-  EXPECT_TRUE(h.policy.command(reset, h.e));
+  EXPECT_TRUE(h.command(reset));
   EXPECT_EQ(h.count("admitted"), 0);
   h.finish(id);
   EXPECT_EQ(h.count("answered"), 1);

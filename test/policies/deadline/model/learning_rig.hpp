@@ -30,12 +30,12 @@ inline deadline_config learning(double quantile, double factor = 1,
 
 /// Calls one after the other, each cut off at its limit. They take time by a
 /// distribution whose quantiles a test can work out.
-class learning_rig {
+class learning_rig : public deadline_rig {
 public:
   /// Draws how long the next call takes.
   using drawer = std::function<duration(random_source&)>;
 
-  explicit learning_rig(deadline_config c) : host(std::move(c)) {}
+  using deadline_rig::deadline_rig;
 
   /// Exponentially distributed: 95 % take at most 2.9957 times the mean.
   static drawer exponential(duration mean) {
@@ -53,34 +53,34 @@ public:
 
   /// Returns whether it ended in time.
   bool call(duration takes) {
-    auto id = host.arrive_with(unlimited);
-    auto limit = host.left(id);
+    auto id = arrive_with(unlimited);
+    auto limit = left(id);
     auto ends = takes < limit;
-    host.e.now += std::min(takes, limit);
+    e.now += std::min(takes, limit);
     if (ends)
-      host.finish(id);
+      finish(id);
     else
-      host.expire(id);
-    host.calls.erase(id);
+      expire(id);
+    calls.erase(id);
     return ends;
   }
 
   /// Calls for so long. Returns the share that ended in time.
   double run(const drawer& draw, duration time) {
-    auto end = host.e.now + time;
+    auto end = e.now + time;
     auto n = 0.0;
     auto good = 0.0;
-    while (host.e.now < end) {
-      good += call(draw(random)) ? 1 : 0;
+    while (e.now < end) {
+      good += call(draw(drawn_)) ? 1 : 0;
       ++n;
     }
     return good / n;
   }
 
-  [[nodiscard]] duration limit() const { return host.policy.present_timeout(); }
+  [[nodiscard]] duration limit() const { return policy.present_timeout(); }
 
-  deadline_rig host;
-  random_source random{42};
+private:
+  random_source drawn_{42};
 };
 
 } // namespace caisson::test

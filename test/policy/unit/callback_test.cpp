@@ -172,11 +172,11 @@ TEST(stateful_schedule, is_each_retriers_own) {
   EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 2s);
   // The same settings again, with another number among them.
   c.max_attempts = 7;
-  a.policy.reconfigure(c, a.e);
+  a.reconfigure(c);
   EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 3s);
   EXPECT_EQ(retrying::backoff_after(b, b.arrive()), 2s);
   c.backoff = c.backoff.limit(1h);
-  a.policy.reconfigure(c, a.e);
+  a.reconfigure(c);
   EXPECT_EQ(retrying::backoff_after(a, a.arrive()), 1s);
 }
 

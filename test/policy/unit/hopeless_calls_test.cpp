@@ -30,9 +30,7 @@ struct hope_rig : rig<semaphore> {
   using rig::rig;
 
   call_id with(duration time_left, std::string key = {}) {
-    auto c = of_key(std::move(key));
-    c.deadline = e.now + time_left;
-    return arrive(c);
+    return arrive_with(time_left, of_key(std::move(key)));
   }
 
   // Calls take 100 ms each, as long as a permit is needed to know.

@@ -113,7 +113,7 @@ TEST(chaos, shares_no_state_of_a_function_with_another_layer) {
   other.advance(1s);
   EXPECT_EQ(other.count("waiting"), 0);
   // The same settings again: the function goes on where it was.
-  one.policy.reconfigure(c, one.e);
+  one.reconfigure(c);
   auto id = one.arrive();
   one.advance(3s - 1ns);
   EXPECT_EQ(one.where(id), place::held);
@@ -217,9 +217,9 @@ TEST(chaos, counts_calls_that_are_taken_away_wherever_they_are) {
 TEST(chaos, new_settings_apply_to_new_calls) {
   chaos_rig h{silent(5s)};
   auto silenced = h.arrive();
-  h.policy.reconfigure(chaos_with({.latency = 1}), h.e);
+  h.reconfigure(chaos_with({.latency = 1}));
   auto late = h.arrive();
-  h.policy.reconfigure(chaos_with({.error = 1}), h.e);
+  h.reconfigure(chaos_with({.error = 1}));
   h.advance(100ms);
   EXPECT_EQ(h.where(late), place::below);
   EXPECT_EQ(h.where(silenced), place::held);
@@ -234,7 +234,7 @@ TEST(chaos, new_settings_apply_to_new_calls) {
 TEST(chaos, a_call_that_is_to_lose_its_answer_does_so_under_new_rates) {
   chaos_rig h{chaos_with({.outcome = 1})};
   auto id = h.arrive();
-  h.policy.reconfigure(chaos_with({.latency = 1}), h.e);
+  h.reconfigure(chaos_with({.latency = 1}));
   h.finish(id);
   EXPECT_EQ(h.where(id), place::rejected);
 }
@@ -244,7 +244,7 @@ TEST(chaos, no_answer_is_lost_any_more_once_it_is_not_enabled) {
   auto id = h.arrive();
   auto c = h.policy.config();
   c.enabled = false;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.finish(id);
   EXPECT_EQ(h.where(id), place::passed);
   EXPECT_TRUE(h.calls.at(id).result.ok);
@@ -256,7 +256,7 @@ TEST(chaos, not_enabled_any_more_it_holds_what_it_held) {
   auto id = h.arrive();
   auto c = h.policy.config();
   c.enabled = false;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.where(id), place::held);
   h.advance(5s);
   EXPECT_EQ(h.where(id), place::rejected);
@@ -272,9 +272,9 @@ TEST(chaos, obeys_the_commands_that_it_knows) {
                                                       {off, false},
                                                       {enable, true},
                                                       {observe, false}})
-    EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
+    EXPECT_EQ(h.command(c), known) << name_of(c);
   EXPECT_EQ(h.counts(), (strings{"silences_injected 1", "waiting 1"}));
-  EXPECT_TRUE(h.policy.command(reset, h.e));
+  EXPECT_TRUE(h.command(reset));
   EXPECT_EQ(h.counts(), strings{"waiting 1"});
   h.abandon(id);
   EXPECT_EQ(h.counts(), strings{"abandoned 1"});

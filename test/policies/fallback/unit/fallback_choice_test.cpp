@@ -94,9 +94,7 @@ TEST(fallback, gives_a_cache_a_part_of_the_time_only) {
     auto c = simple_fallback(1);
     c.cache_share = row.share;
     fallback_rig h{c, std::vector<alternative_kind>{row.kind, a_value}};
-    call_info call;
-    call.deadline = time_after(h.e.now, row.left);
-    auto id = h.arrive(call);
+    auto id = h.arrive_with(row.left);
     h.fail(id);
     expect_at(h, id, 0);
     EXPECT_EQ(h.e.children.front().deadline, time_after(h.e.now, row.limit));

@@ -116,9 +116,7 @@ TEST(fallback, begins_nothing_that_is_out_of_time) {
   };
   for (auto& x : std::vector<row>{{2ms, true}, {1ms, false}, {0ms, false}}) {
     fallback_rig h{simple_fallback(), 2u};
-    call_info call;
-    call.deadline = h.e.now + x.left;
-    auto id = h.arrive(call);
+    auto id = h.arrive_with(x.left);
     h.advance(1ms);
     h.fail(id);
     EXPECT_EQ(h.where(id), x.redirected ? place::redirected : place::passed);
@@ -279,9 +277,7 @@ fallback_rig with_chain(std::vector<alternative_kind> chain,
 
 TEST(fallback, has_a_value_for_every_call_of_a_burst) {
   auto h = with_chain({a_value}, 1);
-  std::vector<call_id> ids;
-  for (int i = 0; i < 50; ++i)
-    ids.push_back(h.arrive());
+  auto ids = h.arrive_together(50);
   // They fail at the same instant, before any of them is given its value.
   for (auto id : ids)
     h.fail(id);
@@ -394,7 +390,7 @@ TEST(fallback, reconfigured_it_keeps_calls_with_their_alternative) {
     ids.push_back(h.arrive());
     h.fail(ids.back());
   }
-  h.policy.reconfigure(simple_fallback(1), h.e);
+  h.reconfigure(simple_fallback(1));
   EXPECT_EQ(h.policy.config().max_concurrent, 1u);
   EXPECT_EQ(h.count("running"), 3);
   h.fail(ids[0]);
@@ -421,9 +417,9 @@ TEST(fallback, obeys_the_commands_that_it_knows) {
                                                       {off, false},
                                                       {enable, true},
                                                       {observe, false}})
-    EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
+    EXPECT_EQ(h.command(c), known) << name_of(c);
   EXPECT_EQ(h.count("fell_back"), 1);
-  EXPECT_TRUE(h.policy.command(reset, h.e));
+  EXPECT_TRUE(h.command(reset));
   EXPECT_EQ(h.count("fell_back"), 0);
   EXPECT_EQ(h.count("running"), 1);
   h.finish(id);

@@ -56,7 +56,7 @@ TEST_F(feature_test, rejects_calls_while_it_is_off) {
 
 TEST_F(feature_test, can_change_to_another_feature) {
   hold.set({"y"});
-  h.policy.reconfigure({.feature = "y"}, h.e);
+  h.reconfigure({.feature = "y"});
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
 }
 
@@ -69,8 +69,7 @@ TEST_F(feature_test, is_on_without_a_board) {
 }
 
 TEST_F(feature_test, reports_when_to_come_back_if_that_is_known) {
-  h.policy.reconfigure({.feature = "x", .retry_after = std::chrono::minutes(1)},
-                       h.e);
+  h.reconfigure({.feature = "x", .retry_after = std::chrono::minutes(1)});
   hold.set({"x"});
   EXPECT_EQ(h.calls.at(h.arrive()).retry_after, std::chrono::minutes(1));
 }

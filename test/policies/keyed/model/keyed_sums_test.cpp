@@ -51,7 +51,7 @@ public:
   }
 
   void order(operator_command c) {
-    host_->policy.command(c, host_->e);
+    host_->command(c);
     if (c != operator_command::reset)
       return;
     // Of those without calls, some wait to be freed.

@@ -210,7 +210,7 @@ TEST(keyed, shows_the_levels_of_a_new_key_if_there_is_none) {
   EXPECT_EQ(h.count("ramp_permille"), 1000);
   EXPECT_TRUE(h.command(operator_command::force_open));
   rig<breaker> one{brittle()};
-  EXPECT_TRUE(one.policy.command(operator_command::force_open, one.e));
+  EXPECT_TRUE(one.command(operator_command::force_open));
   EXPECT_EQ(h.count("state"), one.count("state"));
 }
 
@@ -225,7 +225,7 @@ TEST(keyed, reports_a_command_once_and_not_for_each_key) {
 
 TEST(keyed, forces_later_keys_for_the_time_that_is_left) {
   keyed_rig<breaker> h{keyed_config<breaker>{brittle()}};
-  EXPECT_TRUE(h.policy.command({operator_command::force_open, 10s}, h.e));
+  EXPECT_TRUE(h.command({operator_command::force_open, 10s}));
   h.advance(4s);
   auto x = h.arrive(of_key("a"));
   EXPECT_EQ(h.where(x), place::rejected);
@@ -244,7 +244,7 @@ TEST(keyed, ends_an_order_by_a_brief_one_for_all_keys) {
     h.finish(h.arrive(key(i)));
   EXPECT_TRUE(h.command(operator_command::force_open));
   h.advance(1s);
-  EXPECT_TRUE(h.policy.command({operator_command::force_closed, 1ms}, h.e));
+  EXPECT_TRUE(h.command({operator_command::force_closed, 1ms}));
   h.advance(10s);
   int refused = 0;
   for (int i = 0; i < 3'000; ++i)
@@ -257,7 +257,7 @@ TEST(keyed, knows_the_commands_that_its_policies_know) {
   EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_TRUE(h.command(operator_command::enable));
   EXPECT_FALSE(h.command(operator_command::force_open));
-  EXPECT_FALSE(h.policy.command({operator_command::force_open, 1s}, h.e));
+  EXPECT_FALSE(h.command({operator_command::force_open, 1s}));
 }
 
 TEST(keyed, forgets_keys_and_counts_on_reset_but_no_calls) {
@@ -315,7 +315,7 @@ TEST(keyed, hands_permits_to_waiting_calls_of_all_keys_in_the_order_of_keys) {
     waiting.push_back(h.arrive(of_key(key)));
   }
   c.permits = 2;
-  h.policy.reconfigure(c, h.e);
+  h.policy.reconfigure(c, h.e); // Leaves the actions to be looked at.
   ASSERT_EQ(h.e.actions.size(), 3u);
   for (std::size_t i = 0; i < 3; ++i)
     EXPECT_EQ(h.e.actions[i].call, waiting[i]);

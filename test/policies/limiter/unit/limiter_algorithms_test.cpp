@@ -39,9 +39,7 @@ TEST(limiter_algorithms, a_fixed_window_refuses_until_its_end) {
 
 TEST(limiter_algorithms, waiting_calls_go_when_a_window_begins) {
   limiter_rig h{by(rate_algorithm::fixed_window, 2, 1s, 10s)};
-  std::vector<call_id> all;
-  for (int i = 0; i < 7; ++i)
-    all.push_back(h.arrive());
+  auto all = h.arrive_together(7);
   auto below = [&] {
     std::string out;
     for (auto id : all)

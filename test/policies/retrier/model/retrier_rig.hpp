@@ -23,12 +23,6 @@ inline retrier_config simple_retrier() {
   return c;
 }
 
-inline call_info with_deadline(const retrier_rig& h, duration left) {
-  call_info call;
-  call.deadline = time_after(h.e.now, left);
-  return call;
-}
-
 inline outcome worker_failed() {
   return outcome::failure(errc::worker_down, true);
 }

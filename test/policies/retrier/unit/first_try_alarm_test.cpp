@@ -166,9 +166,9 @@ TEST(retrier_alarm, goes_with_a_reset_and_with_its_setting) {
     auto c = watched();
     c.alarm_first_try = 0;
     if (by_setting)
-      h.policy.reconfigure(c, h.e);
+      h.reconfigure(c);
     else
-      h.policy.command(operator_command::reset, h.e);
+      h.command(operator_command::reset);
     EXPECT_EQ(h.count("alarm"), 0);
     EXPECT_EQ(h.e.reports.back(), "state_changed:alarm>quiet");
   }

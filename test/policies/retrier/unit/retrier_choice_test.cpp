@@ -60,7 +60,7 @@ TEST(retrier, remembers_that_an_earlier_attempt_may_have_executed) {
   // not having executed does not change that.
   auto c = simple_retrier();
   c.idempotent = false;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   h.fail(id, errc::worker_down, false);
   EXPECT_EQ(h.where(id), place::passed);
   EXPECT_EQ(h.count("not_idempotent"), 1);

@@ -30,7 +30,7 @@ TEST(retrier, begins_no_wait_that_cannot_end_before_the_deadline) {
                                   {20ms, 20ms, false},
                                   {20ms + 1ns, 20ms, true}}) {
     retrier_rig h{simple_retrier()};
-    auto id = h.arrive(with_deadline(h, x.left));
+    auto id = h.arrive_with(x.left);
     h.finish(id, pushback(x.reports));
     EXPECT_EQ(h.where(id), x.retried ? place::held : place::passed)
       << to_text(x.left) << " " << to_text(x.reports);
@@ -43,7 +43,7 @@ TEST(retrier, draws_no_random_number_for_a_call_without_time) {
   c.backoff = schedule::constant(10ms).jittered(jitter::full);
   retrier_rig h{c};
   auto untouched = h.random;
-  auto id = h.arrive(with_deadline(h, 5ms));
+  auto id = h.arrive_with(5ms);
   h.advance(5ms);
   h.fail(id);
   EXPECT_EQ(h.count("gave_up_deadline"), 1);
@@ -57,7 +57,7 @@ TEST(retrier, a_retry_that_is_too_late_costs_no_budget) {
   c.budget_reserve = 1;
   c.budget_ttl = 1s;
   retrier_rig h{c};
-  auto id = h.arrive(with_deadline(h, 10ms));
+  auto id = h.arrive_with(10ms);
   h.fail(id);
   EXPECT_EQ(h.count("gave_up_deadline"), 1);
   EXPECT_EQ(h.count("budget_left"), 1);
@@ -71,9 +71,7 @@ TEST(retrier, passes_the_outcome_up_when_the_budget_is_spent) {
   c.budget_ratio = 0.5;
   c.budget_reserve = 0;
   retrier_rig h{c};
-  std::vector<call_id> ids;
-  for (int i = 0; i < 5; ++i)
-    ids.push_back(h.arrive());
+  auto ids = h.arrive_together(5);
   EXPECT_EQ(h.count("budget_left"), 2);
   for (auto id : ids)
     h.fail(id, errc::deadline_exceeded);

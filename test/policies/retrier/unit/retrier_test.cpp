@@ -319,7 +319,7 @@ TEST(retrier, reconfigured_it_keeps_calls_and_their_delays) {
   auto c = simple_retrier();
   c.max_attempts = 2;
   c.backoff = schedule::constant(1s);
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.policy.config().max_attempts, 2u);
   EXPECT_EQ(wait_of(h, id), 10ms);
   EXPECT_EQ(h.count("waiting"), 1);
@@ -338,10 +338,10 @@ TEST(retrier, begins_a_new_schedule_at_its_start) {
   backoff_after(h, id);
   backoff_after(h, id);
   c.max_attempts = 500;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(backoff_after(h, id), 40ms);
   c.backoff = schedule::exponential(1ms);
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(backoff_after(h, id), 1ms);
   EXPECT_EQ(backoff_after(h, id), 2ms);
 }
@@ -356,17 +356,17 @@ TEST(retrier, keeps_its_budget_unless_its_settings_change) {
   h.fail(h.arrive());
   EXPECT_EQ(h.count("budget_left"), 1);
   c.max_attempts = 7;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("budget_left"), 1);
   c.budget_reserve = 3;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("budget_left"), 3);
   h.fail(h.arrive());
   c.budget = false;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("budget_left"), 0);
   c.budget = true;
-  h.policy.reconfigure(c, h.e);
+  h.reconfigure(c);
   EXPECT_EQ(h.count("budget_left"), 3);
 }
 
@@ -380,7 +380,7 @@ TEST(retrier, obeys_the_commands_that_it_knows) {
                                                       {enable, true},
                                                       {observe, false},
                                                       {reset, true}})
-    EXPECT_EQ(h.policy.command(c, h.e), known) << name_of(c);
+    EXPECT_EQ(h.command(c), known) << name_of(c);
 }
 
 TEST(retrier, reset_clears_counters_and_budget_but_keeps_calls) {
@@ -392,7 +392,7 @@ TEST(retrier, reset_clears_counters_and_budget_but_keeps_calls) {
   retrier_rig h{c};
   auto id = h.arrive();
   h.fail(id);
-  EXPECT_TRUE(h.policy.command(operator_command::reset, h.e));
+  EXPECT_TRUE(h.command(operator_command::reset));
   EXPECT_EQ(h.count("calls"), 0);
   EXPECT_EQ(h.count("retried"), 0);
   EXPECT_EQ(h.count("budget_left"), 1);

@@ -292,7 +292,7 @@ TEST_F(retrier_verify, each_attempt_has_all_its_verifications) {
 
 TEST_F(retrier_verify, verification_has_a_time_limit) {
   start();
-  auto id = h->arrive(with_deadline(*h, 1h));
+  auto id = h->arrive_with(1h);
   fail(id);
   ASSERT_EQ(h->e.children.size(), 1u);
   EXPECT_EQ(h->e.children[0].target, 0u);
@@ -304,7 +304,7 @@ TEST_F(retrier_verify, begins_no_pause_that_ends_at_the_deadline) {
   for (auto [left, verifies] : std::vector<std::pair<duration, bool>>{
          {100ms, false}, {100ms + 1ns, true}}) {
     start();
-    auto id = h->arrive(with_deadline(*h, left));
+    auto id = h->arrive_with(left);
     fail(id);
     say(id, effect::unknown);
     EXPECT_EQ(h->where(id), verifies ? place::held : place::passed);
@@ -314,7 +314,7 @@ TEST_F(retrier_verify, begins_no_pause_that_ends_at_the_deadline) {
 
 TEST_F(retrier_verify, does_not_verify_when_the_time_is_over) {
   start();
-  auto id = h->arrive(with_deadline(*h, 5ms));
+  auto id = h->arrive_with(5ms);
   h->advance(5ms);
   fail(id);
   EXPECT_EQ(h->where(id), place::passed);

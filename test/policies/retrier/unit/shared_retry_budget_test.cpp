@@ -100,7 +100,7 @@ TEST(shared_retry_budget, retriers_spend_what_others_earn) {
   EXPECT_EQ(b.count("gave_up_budget"), 1);
   EXPECT_EQ(a.count("budget_left"), 0);
   // A reset of one of them gives nothing back.
-  EXPECT_TRUE(a.policy.command(operator_command::reset, a.e));
+  EXPECT_TRUE(a.command(operator_command::reset));
   EXPECT_EQ(a.count("budget_left"), 0);
   a.policy.share(nullptr);
   EXPECT_EQ(a.count("budget_left"), 1);
@@ -115,7 +115,7 @@ TEST(shared_retry_budget, new_limits_of_one_are_those_of_all) {
   b.policy.share(budget);
   auto c = sharing();
   c.budget_reserve = 7;
-  a.policy.reconfigure(c, a.e);
+  a.reconfigure(c);
   EXPECT_EQ(b.count("budget_left"), 7);
 }
 

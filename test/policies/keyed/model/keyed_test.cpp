@@ -1,13 +1,11 @@
 // A keyed policy with n keys is n policies, each with the calls of its key.
-#include <policies/keyed/model/keyed_rig.hpp>
+#include <policies/keyed/model/keyed_model.hpp>
 #include <support/operations.hpp>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -16,19 +14,14 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int keys = 4;
-
-// The same calls at one keyed policy and at a policy for each key.
+// The same calls at one keyed policy and at its model.
 template <class Policy>
 class keyed_twins {
 public:
   using config_type = typename Policy::config_type;
 
   explicit keyed_twins(const config_type& c)
-    : together_(keyed_config<Policy>{c}) {
-    for (auto& x : apart_)
-      x = std::make_unique<rig<Policy>>(c);
-  }
+    : together_(keyed_config<Policy>{c}), apart_(c) {}
 
   // What to do, with which key or call, and for how long.
   void play(const scripted_step& o) {
@@ -38,7 +31,8 @@ public:
       case 0:
       case 1:
       case 2:
-        return arrive(number % keys, 1 + static_cast<std::uint32_t>(time % 2));
+        return arrive(number % model::keys,
+                      1 + static_cast<std::uint32_t>(time % 2));
       case 3:
         return with_call(number, [](auto& h, call_id id) { h.finish(id); });
       case 4:
@@ -53,7 +47,7 @@ public:
       case 8:
         return each([](auto& h) { h.command(operator_command::enable); });
       case 9:
-        return pass_on_timeout(number % keys);
+        return pass_on_timeout(number % model::keys);
       default:
         return;
     }
@@ -61,14 +55,13 @@ public:
 
   void change(const config_type& c) {
     together_.reconfigure(keyed_config<Policy>{c});
-    for (auto& x : apart_)
-      x->reconfigure(c);
+    apart_.each([&](auto& x) { x.reconfigure(c); });
   }
 
   void compare() {
     for (auto& [key, keyed_call, plain_call] : calls_) {
       auto& a = together_.calls.at(keyed_call);
-      auto& b = apart_[key]->calls.at(plain_call);
+      auto& b = apart_[key].calls.at(plain_call);
       RC_ASSERT(a.where == b.where);
       RC_ASSERT(a.descents == b.descents);
       RC_ASSERT(a.until == b.until);
@@ -80,34 +73,24 @@ public:
       auto where = together_.where(x.keyed_call);
       return where != place::below && where != place::held;
     });
-    for (std::size_t k = 0; k < keys; ++k)
-      RC_ASSERT(together_.policy.circuit(name_of_key(k))
-                == apart_[k]->policy.circuit({}));
+    for (std::size_t k = 0; k < model::keys; ++k)
+      RC_ASSERT(together_.policy.circuit(model::name_of_key(k))
+                == apart_[k].policy.circuit({}));
   }
 
-  // Counters, and gauges of which the sum makes sense.
   void compare_counts() {
-    std::map<std::string_view, std::int64_t> sums;
-    std::vector<metric> ms;
-    for (auto& x : apart_)
-      x->policy.list_metrics(ms);
-    for (auto& m : ms)
-      if (!m.gauge || m.name == "waiting" || m.name == "in_use")
-        sums[m.name] += m.value;
-    for (auto& [name, sum] : sums)
+    for (auto& [name, sum] : apart_.sums())
       RC_ASSERT(together_.count(name) == sum);
   }
 
 private:
-  static std::string name_of_key(std::size_t k) {
-    return "key " + std::to_string(k);
-  }
+  using model = keyed_model<Policy>;
 
   void arrive(std::size_t k, std::uint32_t permits) {
-    auto call = of_key(name_of_key(k));
+    auto call = of_key(model::name_of_key(k));
     call.permits = permits;
     auto keyed_call = together_.arrive(call);
-    calls_.push_back({k, keyed_call, apart_[k]->arrive(call)});
+    calls_.push_back({k, keyed_call, apart_[k].arrive(call)});
   }
 
   // One of the calls that are below, or held, too.
@@ -118,9 +101,9 @@ private:
       auto where = together_.where(keyed_call);
       if (where != place::below && !(held && where == place::held))
         continue;
-      RC_ASSERT(apart_[k]->where(plain_call) == where);
+      RC_ASSERT(apart_[k].where(plain_call) == where);
       f(together_, keyed_call);
-      f(*apart_[k], plain_call);
+      f(apart_[k], plain_call);
       return;
     }
   }
@@ -128,15 +111,14 @@ private:
   template <class F>
   void each(F f) {
     f(together_);
-    for (auto& x : apart_)
-      f(*x);
+    apart_.each(f);
   }
 
   void pass_on_timeout(std::size_t k) {
-    together_.policy.attempt_timed_out(name_of_key(k), together_.e);
+    together_.policy.attempt_timed_out(model::name_of_key(k), together_.e);
     // A key that was never seen has no policy to notify.
-    if (!apart_[k]->calls.empty())
-      apart_[k]->policy.attempt_timed_out({}, apart_[k]->e);
+    if (!apart_[k].calls.empty())
+      apart_[k].policy.attempt_timed_out({}, apart_[k].e);
   }
 
   struct pair_of_calls {
@@ -146,7 +128,7 @@ private:
   };
 
   rig<keyed<Policy>> together_;
-  std::unique_ptr<rig<Policy>> apart_[keys];
+  model apart_;
   std::vector<pair_of_calls> calls_;
 };
 

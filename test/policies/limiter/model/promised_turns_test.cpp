@@ -1,6 +1,7 @@
 // Turns that are promised, beside a list that is looked through for each one.
 #include <caisson/policy/promised_turns.hpp>
 
+#include <policies/limiter/model/promised_turns_model.hpp>
 #include <support/operations.hpp>
 #include <support/times.hpp>
 #include <support/violations.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -21,68 +21,6 @@ namespace {
 using detail::promised_turns;
 using detail::rate_shape;
 using detail::rate_source;
-
-class promised_turns_model {
-public:
-  using list = std::map<std::pair<time_point, call_id>, std::uint32_t>;
-
-  // Tries one gap after the other, for each of those who wait and then for one
-  // more.
-  time_point turn_of(rate_source source, std::vector<std::uint32_t> weights,
-                     time_point from) const {
-    auto i = turns.begin();
-    for (std::size_t k = 0;;) {
-      auto is_last = k + 1 == weights.size();
-      auto t = source.ready_at(0, weights[k]);
-      if (is_last)
-        t = std::max(t, from);
-      auto after = source;
-      after.advance(t);
-      if (i == turns.end()
-          || (t <= i->first.first && after.take(weights[k])
-              && keeps(after, source, i))) {
-        if (is_last)
-          return t;
-        source.advance(t);
-        source.take_in_any_case(weights[k++]);
-        continue;
-      }
-      source.advance(i->first.first);
-      source.take_in_any_case(i->second);
-      ++i;
-    }
-  }
-
-  bool take(rate_source& source, std::int64_t n) const {
-    auto after = source;
-    if (!after.take(n) || !keeps(after, source, turns.begin()))
-      return false;
-    source = after;
-    return true;
-  }
-
-  void catch_up(time_point now) {
-    std::erase_if(turns, [&](auto& x) { return x.first.first <= now; });
-  }
-
-  list turns;
-
-private:
-  // Whether all is as it would be anyhow, or each can be kept.
-  bool keeps(rate_source source, rate_source without,
-             list::const_iterator i) const {
-    for (; i != turns.end(); ++i) {
-      source.advance(i->first.first);
-      without.advance(i->first.first);
-      if (source == without)
-        return true;
-      without.take_in_any_case(i->second);
-      if (!source.take(i->second))
-        return false;
-    }
-    return true;
-  }
-};
 
 struct promises_by_two {
   explicit promises_by_two(const rate_shape& x) : source(x) {

@@ -27,10 +27,13 @@ public:
   /// items is over at once.
   call_ids take() {
     EXPECT_FALSE(launched.empty());
-    if (launched.empty())
-      return {};
-    last_taken = launched.front();
-    launched.erase(launched.begin());
+    return launched.empty() ? call_ids{} : take(launched.front());
+  }
+
+  /// The same with that batch.
+  call_ids take(std::uint64_t batch) {
+    last_taken = batch;
+    std::erase(launched, batch);
     call_ids result;
     for (auto id : e.children.at(last_taken - 1).parents)
       if (auto& x = calls.at(id); x.where == place::held) {

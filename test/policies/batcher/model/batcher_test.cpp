@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,27 +36,11 @@ auto any_of(const Container& xs) {
   return *std::next(xs.begin(), i);
 }
 
-// Numbers children from 1 on, as the model does its batches.
-struct naming_env final : env {
-  using env::env;
-  std::vector<call_ids> children;
-
-protected:
-  call_id make_child(child_call c) override {
-    children.push_back(std::move(c.parents));
-    return children.size();
-  }
-};
-
 // Runs batcher and model side by side. Launched batches are taken late, so that
 // calls are abandoned in between.
 class driver {
 public:
-  explicit driver(const batcher_config& c) : policy_(c), e_(start(), random_) {
-    model_.config = c;
-  }
-
-  static time_point start() { return time_point{} + 1000h; }
+  explicit driver(const batcher_config& c) : real_(c) { model_.config = c; }
 
   void step() {
     using todo = void (driver::*)();
@@ -82,25 +64,34 @@ public:
     drain();
     compare();
     while (!model_.in_flight.empty()) {
-      while (!model_.launched.empty())
+      while (!model_.launched.empty()) {
         take();
+        compare();
+      }
       finish_one();
       compare();
     }
-    RC_ASSERT(held_.empty());
-    RC_ASSERT(gauge("waiting") == 0);
-    RC_ASSERT(gauge("outstanding") == 0);
-    RC_ASSERT(policy_.wakeup() == never);
+    RC_ASSERT(calls_at(place::held).empty());
+    RC_ASSERT(real_.count("waiting") == 0);
+    RC_ASSERT(real_.count("outstanding") == 0);
+    RC_ASSERT(real_.policy.wakeup() == never);
     RC_ASSERT(admitted_ == abandoned_ + sent_);
   }
 
 private:
+  [[nodiscard]] call_ids calls_at(place x) const {
+    call_ids out;
+    for (const auto& [id, call] : real_.calls)
+      if (call.where == x)
+        out.push_back(id);
+    return out;
+  }
+
   void arrive() {
     call_info call;
-    call.id = ++last_call_;
     auto distance = *rc::gen::element<duration>(-1h, 0ns, 1ns, 5ms, 5ms + 1ns,
                                                 8ms, 15ms, 1h, 2h, unlimited);
-    call.deadline = distance == unlimited ? never : e_.now + distance;
+    call.deadline = distance == unlimited ? never : real_.e.now + distance;
     call.permits = *rc::gen::element<std::uint32_t>(1, 1, 1, 2, 3, 7);
     std::uint64_t weight = call.permits;
     std::string identity;
@@ -108,50 +99,47 @@ private:
       auto x = *rc::gen::element<std::uint64_t>(0, 1, 4, 1'000'000'000, ~0ull);
       weight = std::clamp<std::uint64_t>(x, 1, 1'000'000'000);
       identity = *rc::gen::element<std::string>("", "", "a", "b", "c");
-      policy_.describe_next({.weight = x, .identity = identity});
+      real_.policy.describe_next({.weight = x, .identity = identity});
     }
-    slot notes;
-    auto d = policy_.admit(call, notes, e_);
-    if (model_.arrive(call.id, call.deadline, weight, identity, e_.now)) {
-      RC_ASSERT(d.what == decision::kind::hold);
-      RC_ASSERT(d.until == never);
-      calls_[call.id] = {call, notes};
-      held_.insert(call.id);
+    auto id = real_.arrive(call);
+    const auto& is = real_.calls.at(id);
+    if (model_.arrive(id, call.deadline, weight, identity, real_.e.now)) {
+      RC_ASSERT(is.where == place::held);
+      RC_ASSERT(is.until == never);
       ++admitted_;
     } else {
-      RC_ASSERT(d.what == decision::kind::reject);
-      RC_ASSERT(d.code == errc::queue_full);
+      RC_ASSERT(is.where == place::rejected);
+      RC_ASSERT(is.code == errc::queue_full);
     }
   }
 
   void advance() {
     auto d = *rc::gen::element<duration>(0ns, 1ns, 1ms, 4ms, 10ms, 2h);
-    auto end = e_.now + d;
+    auto end = real_.e.now + d;
     for (;;) {
-      auto due = policy_.wakeup();
+      auto due = real_.policy.wakeup();
       if (due > end)
         break;
-      e_.now = std::max(e_.now, due);
+      real_.e.now = std::max(real_.e.now, due);
       wake();
-      RC_ASSERT(policy_.wakeup() > e_.now);
+      RC_ASSERT(real_.policy.wakeup() > real_.e.now);
       compare();
     }
-    e_.now = end;
+    real_.e.now = end;
   }
 
   void wake() {
-    policy_.wake(e_);
-    model_.launch_all(e_.now);
+    real_.policy.wake(real_.e);
+    real_.work();
+    model_.launch_all(real_.e.now);
   }
 
   void abandon() {
-    if (held_.empty())
+    auto held = calls_at(place::held);
+    if (held.empty())
       return;
-    auto id = any_of(held_);
-    held_.erase(id);
-    auto& [call, notes] = calls_.at(id);
-    policy_.abandon(
-      call, notes, outcome::failure(errc::deadline_exceeded, false), false, e_);
+    auto id = any_of(held);
+    real_.abandon(id);
     model_.abandon(id);
     ++abandoned_;
   }
@@ -160,25 +148,14 @@ private:
     if (model_.launched.empty())
       return;
     auto batch = any_of(model_.launched).first;
-    call_ids taken;
-    for (auto id : e_.children.at(batch - 1))
-      if (held_.erase(id) > 0)
-        taken.push_back(id);
+    auto taken = real_.take(batch);
     RC_ASSERT(taken == model_.take(batch));
     RC_ASSERT(taken.size() <= 100'000u);
-    for (auto id : taken) {
-      below_.insert(id);
-      ++sent_;
-    }
+    sent_ += static_cast<int>(taken.size());
     if (!taken.empty())
       return;
     ++model_.counted["emptied"];
-    end(batch, outcome::failure(errc::cancelled, false));
-  }
-
-  void end(std::uint64_t batch, outcome o) {
-    RC_ASSERT(policy_.child_done(batch, o, e_).what == decision::kind::pass);
-    model_.done(batch, e_.now);
+    model_.done(batch, real_.e.now);
   }
 
   // Ends a batch that was taken; its items may still be below.
@@ -189,78 +166,67 @@ private:
         taken.push_back(batch);
     if (taken.empty())
       return;
-    end(any_of(taken), outcome::success());
+    auto batch = any_of(taken);
+    real_.done(batch);
+    model_.done(batch, real_.e.now);
   }
 
   // What a confused host may say: nothing comes of it.
   void confuse() {
     auto o = outcome::success();
-    policy_.child_done(model_.last + 7, o, e_);
-    model_.launch_all(e_.now);
+    real_.policy.child_done(model_.last + 7, o, real_.e);
+    real_.work();
+    model_.launch_all(real_.e.now);
   }
 
   void step_back() {
-    e_.now -= *rc::gen::element<duration>(1ns, 3ms, 1h);
+    real_.e.now -= *rc::gen::element<duration>(1ns, 3ms, 1h);
     wake();
   }
 
   void drain() {
-    policy_.drain(e_);
+    real_.drain();
     model_.draining = true;
-    model_.launch_all(e_.now);
+    model_.launch_all(real_.e.now);
   }
 
   void reconfigure() {
     model_.config = some_batcher();
-    policy_.reconfigure(model_.config, e_);
-    model_.launch_all(e_.now);
+    real_.reconfigure(model_.config);
+    model_.launch_all(real_.e.now);
   }
 
   void reset() {
-    RC_ASSERT(policy_.command(operator_command::reset, e_));
+    RC_ASSERT(real_.command(operator_command::reset));
     model_.counted.clear();
   }
 
   void end_one_below() {
-    if (below_.empty())
+    auto below = calls_at(place::below);
+    if (below.empty())
       return;
-    auto id = any_of(below_);
-    below_.erase(id);
-    auto& [call, notes] = calls_.at(id);
+    auto id = any_of(below);
     auto how = *rc::gen::inRange(0, 3);
-    auto o = how == 0 ? outcome::success()
-                      : outcome::failure(errc::batch_failed, true);
     if (how == 2) {
-      policy_.abandon(call, notes, o, true, e_);
+      real_.abandon(id);
       ++model_.counted["abandoned_in_flight"];
-    } else {
-      RC_ASSERT(policy_.complete(call, notes, o, e_).what
-                == decision::kind::pass);
-      ++model_.counted[o.ok ? "items_succeeded" : "items_failed"];
+      return;
     }
-  }
-
-  std::int64_t gauge(std::string_view name) {
-    std::vector<metric> ms;
-    policy_.list_metrics(ms);
-    auto i = std::find_if(ms.begin(), ms.end(),
-                          [&](const auto& m) { return m.name == name; });
-    return i->value;
+    real_.finish(id, how == 0 ? outcome::success()
+                              : outcome::failure(errc::batch_failed, true));
+    RC_ASSERT(real_.where(id) == place::passed);
+    ++model_.counted[how == 0 ? "items_succeeded" : "items_failed"];
   }
 
   void compare() {
-    std::vector<std::uint64_t> launched;
-    for (auto& a : std::exchange(e_.actions, {})) {
-      RC_ASSERT(a.what == env::action::kind::start_child);
-      launched.push_back(a.index);
-    }
-    RC_ASSERT(launched == std::exchange(model_.just_launched, {}));
+    RC_ASSERT(std::exchange(real_.launched, {})
+              == std::exchange(model_.just_launched, {}));
     // Items that came after the clock stepped back can be overdue when the one
     // before them leaves: at once is then any time that has passed.
-    RC_ASSERT(std::max(policy_.wakeup(), e_.now)
-              == std::max(model_.wakeup(), e_.now));
+    RC_ASSERT(std::max(real_.policy.wakeup(), real_.e.now)
+              == std::max(model_.wakeup(), real_.e.now));
     std::vector<metric> ms;
-    policy_.list_metrics(ms);
+    real_.policy.list_metrics(ms);
     for (auto& m : ms) {
       if (m.name == "waiting")
         RC_ASSERT(m.value == static_cast<std::int64_t>(model_.calls()));
@@ -278,14 +244,8 @@ private:
     }
   }
 
-  batcher policy_;
+  batcher_rig real_;
   batcher_model model_;
-  random_source random_;
-  naming_env e_;
-  std::map<call_id, std::pair<call_info, slot>> calls_;
-  std::set<call_id> held_;
-  std::set<call_id> below_;
-  call_id last_call_ = 0;
   int admitted_ = 0;
   int abandoned_ = 0;
   int sent_ = 0;

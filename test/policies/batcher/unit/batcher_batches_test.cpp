@@ -309,47 +309,22 @@ TEST(batcher, leaves_nothing_behind_where_it_only_observes) {
   EXPECT_EQ(b.count("abandoned"), 10);
 }
 
-// Why each batch was sent, as reported to subscribers.
-struct flush_reasons final : env {
-  using env::env;
-  void emit(const event_info& n) override {
-    if (n.kind == event_kind::flushed)
-      reports.emplace_back(n.detail);
-  }
-  std::vector<std::string> reports;
-  call_id children = 0;
-
-protected:
-  call_id make_child(child_call) override { return ++children; }
-};
-
 TEST(batcher, reports_why_it_sent_a_batch) {
-  batcher b{three_items()};
-  random_source random{1};
-  flush_reasons e{time_point{} + 1h, random};
-  call_info call;
-  std::vector<slot> notes(7);
-  auto admit = [&](std::size_t i, time_point deadline) {
-    call.id = i + 1;
-    call.deadline = deadline;
-    b.admit(call, notes[i], e);
+  batcher_rig b{three_items()};
+  auto send = [&] {
+    b.take();
+    b.succeed(b.last_taken);
   };
-  auto finish = [&](std::uint64_t batch) {
-    auto o = outcome::success();
-    b.child_done(batch, o, e);
-  };
-  for (std::size_t i = 0; i < 3; ++i)
-    admit(i, never);
-  finish(1);
-  admit(3, never);
-  e.now += 10ms;
-  b.wake(e);
-  finish(2);
-  admit(4, e.now);
-  finish(3);
-  admit(5, never);
-  b.drain(e);
-  EXPECT_EQ(e.reports,
+  b.arrive_together(3);
+  send();
+  b.arrive();
+  b.advance(10ms);
+  send();
+  b.arrive_with(0ns);
+  send();
+  b.arrive();
+  b.drain();
+  EXPECT_EQ(b.e.details,
             (std::vector<std::string>{"count", "delay", "deadline", "drain"}));
 }
 

@@ -363,34 +363,19 @@ TEST(slow_calls, are_not_looked_for_without_a_limit) {
 
 // -- events -------------------------------------------------------------------
 
-struct event_reasons final : env {
-  using env::env;
-  void emit(const event_info& n) override {
-    reports.push_back(std::string{name_of(n.kind)} + ": "
-                      + std::string{n.detail});
-  }
-  strings reports;
-};
-
 TEST(slow_calls, are_given_as_the_reason) {
-  random_source random;
-  event_reasons e{time_point{} + 1h, random};
   auto c = slow_only();
   c.minimum_calls = 1;
-  breaker b{c};
-  call_info call;
-  slot notes;
-  b.admit(call, notes, e);
-  e.now += 1s;
-  b.wake(e);
-  e.now += 10s;
-  b.admit(call, notes, e);
-  e.now += 1s;
-  b.wake(e);
-  EXPECT_EQ(e.reports, (strings{"state_changed: rate of slow calls",
-                                "state_changed: open interval over",
-                                "lease_ended: probe too slow",
-                                "state_changed: probe too slow"}));
+  breaker_rig r{c};
+  r.arrive();
+  r.advance(11s);
+  r.arrive();
+  r.advance(1s);
+  EXPECT_EQ(r.e.details, (strings{"rate of slow calls", "open interval over",
+                                  "probe too slow", "probe too slow"}));
+  EXPECT_TRUE(r.e.reports[2].starts_with("lease_ended:"));
+  EXPECT_EQ(r.changes(),
+            (strings{"closed>open", "open>half_open", "half_open>open"}));
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include <caisson/base/ensure.hpp>
 #include <caisson/engine/dead_letters.hpp>
 #include <caisson/engine/default_deadline.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -125,7 +126,7 @@ bool arrivals::set_options(call_record& r, call_options& o) {
 
 moved_call arrivals::enter(call_record& r) {
   CAISSON_ENSURE(r.deadline > core_.now() && r.inside == 0,
-                 "call {} comes too late", call_table::number_of(r.id));
+                 "call {} comes too late", call_number(r.id));
   r.limit = r.deadline;
   if (r.from.expects_reply() && r.from.who() != 0)
     core_.calls.index(r);
@@ -134,7 +135,7 @@ moved_call arrivals::enter(call_record& r) {
 
 moved_call arrivals::end_late(call_record& r) {
   CAISSON_ENSURE(r.deadline <= core_.now() && !r.indexed,
-                 "call {} has time left", call_table::number_of(r.id));
+                 "call {} has time left", call_number(r.id));
   ++core_.totals.expired_on_arrival;
   return {&r,
           next_step::finish(outcome::failure(errc::deadline_exceeded, false))};

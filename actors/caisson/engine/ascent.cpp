@@ -4,6 +4,7 @@
 #include <caisson/engine/contract.hpp>
 #include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/layer_calls.hpp>
+#include <caisson/policy/call_number.hpp>
 
 namespace caisson::detail {
 
@@ -22,11 +23,11 @@ ascent::complete(call_record& r, std::size_t k, layer_entry& x, outcome& o) {
 bool ascent::pass(call_record& r, int last, outcome& o) {
   CAISSON_ENSURE(r.where == phase::moving && r.inside >> (last + 1) == 0,
                  "call {} goes up from layer {} while it is {} below",
-                 call_table::number_of(r.id), last, name_of(r.where));
+                 call_number(r.id), last, name_of(r.where));
   auto layers = core_.layers.entries();
   CAISSON_ENSURE(last < static_cast<int>(layers.size()) && r.attempt_key == 0,
-                 "call {} goes up from layer {} of {}",
-                 call_table::number_of(r.id), last, layers.size());
+                 "call {} goes up from layer {} of {}", call_number(r.id), last,
+                 layers.size());
   for (auto n = last; n >= 0; --n) {
     auto k = static_cast<std::size_t>(n);
     if (!is_inside(r, k))
@@ -69,7 +70,7 @@ bool ascent::completed(call_record& r, std::size_t k, const decision& d,
     leave_layer(r, k);
   }
   CAISSON_ENSURE(!is_inside(r, k), "call {} is past layer {}, which has it",
-                 call_table::number_of(r.id), k);
+                 call_number(r.id), k);
   if (failure) {
     o = callback_reply(core_, r, k, *failure);
   } else if (d.what == decision::kind::reject && !enforced) {

@@ -4,6 +4,7 @@
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/transport_errc.hpp>
+#include <caisson/policy/call_number.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <utility>
@@ -31,7 +32,7 @@ void attempts::note_sent(call_record& r) {
 
 void attempts::send(call_record& r, target_id to) {
   CAISSON_ENSURE(r.where == phase::moving && r.attempt_key == 0,
-                 "call {} is sent while it is {}", call_table::number_of(r.id),
+                 "call {} is sent while it is {}", call_number(r.id),
                  name_of(r.where));
   ++core_.totals.attempts;
   ++r.sends;
@@ -40,7 +41,7 @@ void attempts::send(call_record& r, target_id to) {
   // A permutation of the attempt's number: never twice the same, and known only
   // to the receiver.
   auto number = (++count_ * factor_) ^ mask_;
-  r.attempt_key = (number << call_table::index_bits | r.index)
+  r.attempt_key = (number << call_place_bits | r.index)
                   & ((std::uint64_t{1} << key_bits) - 1);
   r.target = to;
   core_.traces.begin_attempt(r);
@@ -99,7 +100,7 @@ call_record* attempts::answered(std::uint64_t key) {
     return nullptr;
   }
   CAISSON_ENSURE(r->link<by_target>::linked() && r->sent_at <= core_.now(),
-                 "call {} was not sent", call_table::number_of(r->id));
+                 "call {} was not sent", call_number(r->id));
   return r;
 }
 

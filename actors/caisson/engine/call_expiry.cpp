@@ -6,6 +6,7 @@
 #include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/execution.hpp>
 #include <caisson/engine/layer_calls.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <utility>
 
@@ -21,10 +22,10 @@ bool call_expiry::hold_is_over(const call_record& r) const {
 std::optional<expired_hold> call_expiry::expire(call_record& r) {
   auto k = static_cast<std::size_t>(r.at);
   CAISSON_ENSURE(is_inside(r, k), "call {} is held outside of layer {}",
-                 call_table::number_of(r.id), k);
+                 call_number(r.id), k);
   CAISSON_ENSURE(r.inside >> k == 1 && r.attempt_key == 0,
                  "call {} is held by layer {}, and in layers {:#x}",
-                 call_table::number_of(r.id), k, r.inside);
+                 call_number(r.id), k, r.inside);
   auto deadline = r.deadline;
   auto d = core_.layers.run(
     k, [&](policy& p, env& e) { return p.expire(r, r.layers[k].notes, e); });
@@ -45,7 +46,7 @@ next_step call_expiry::end_hold(call_record& r, const expired_hold& x) {
   CAISSON_ENSURE(r.children.empty()
                    && is_held_by(static_cast<std::size_t>(r.at), &r),
                  "the hold of call {} is over while it is {}",
-                 call_table::number_of(r.id), name_of(r.where));
+                 call_number(r.id), name_of(r.where));
   auto k = static_cast<std::size_t>(r.at);
   if (!x.failure && x.what.what == decision::kind::pass)
     return next_step::descend(k + 1);
@@ -85,7 +86,7 @@ next_step call_expiry::deadline_hit(call_record& r) {
   CAISSON_ENSURE(is_inside(r, k),
                  "call {} has left layer {}, and its deadline "
                  "has not",
-                 call_table::number_of(r.id), k);
+                 call_number(r.id), k);
   auto d = core_.layers.run(k, [&](policy& p, env& e) {
     return p.deadline_passed(r, r.layers[k].notes, e);
   });
@@ -127,7 +128,7 @@ void call_expiry::cut(call_record& r, int layer, const outcome& why) {
   CAISSON_ENSURE(
     r.where != phase::free
       && (layer < 0 || is_inside(r, static_cast<std::size_t>(layer))),
-    "layer {} ends call {}, which is {}", layer, call_table::number_of(r.id),
+    "layer {} ends call {}, which is {}", layer, call_number(r.id),
     name_of(r.where));
   auto held_by = r.where == phase::held ? r.at : -1;
   // A layer that rejects it while another call is cut has let it go.
@@ -154,7 +155,7 @@ void call_expiry::cut(call_record& r, int layer, const outcome& why) {
   }
   CAISSON_ENSURE(r.inside >> (layer + 1) == 0,
                  "call {} is below layer {} when it is cut off",
-                 call_table::number_of(r.id), layer);
+                 call_number(r.id), layer);
 }
 
 // Wherever it is, it is there no more.

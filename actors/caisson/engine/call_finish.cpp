@@ -3,6 +3,7 @@
 #include <caisson/base/ensure.hpp>
 #include <caisson/engine/dead_letters.hpp>
 #include <caisson/engine/error_replies.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <utility>
 
@@ -21,10 +22,9 @@ bool is_withdrawn(const call_record& r, const outcome& o) {
 
 void call_finish::finish(call_record& r, const outcome& o) {
   CAISSON_ENSURE(r.inside == 0 && r.children.empty(),
-                 "call {} ends in layers {:#x}", call_table::number_of(r.id),
-                 r.inside);
+                 "call {} ends in layers {:#x}", call_number(r.id), r.inside);
   CAISSON_ENSURE(r.where == phase::moving && !r.child,
-                 "call {} ends while it is {}", call_table::number_of(r.id),
+                 "call {} ends while it is {}", call_number(r.id),
                  name_of(r.where));
   core_.totals.count_end(o);
   auto ok = o.ok || o.neutral;

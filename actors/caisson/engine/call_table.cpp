@@ -10,8 +10,6 @@
 
 namespace caisson::detail {
 
-static_assert(call_table::index_bits == call_place_bits);
-
 call_table::call_table(std::size_t layers, std::uint64_t salt)
   : layers_(layers), salt_(salt) {}
 
@@ -54,22 +52,23 @@ call_record& call_table::take() {
   free_.erase(index);
   auto& r = record(index);
   CAISSON_ENSURE(r.where == phase::free, "call {} has this place",
-                 number_of(r.id));
+                 call_number(r.id));
   ++live_;
   ++counts_[static_cast<std::size_t>(phase::free)];
   move_to(r, phase::moving);
-  r.id = (++taken_ << index_bits) | index;
+  r.id = (++taken_ << call_place_bits) | index;
   r.plan = plan_;
   return r;
 }
 
 void call_table::put_back(call_record& r) {
   CAISSON_ENSURE(!r.indexed && r.where != phase::free,
-                 "call {} is {} as it ends", number_of(r.id), name_of(r.where));
+                 "call {} is {} as it ends", call_number(r.id),
+                 name_of(r.where));
   CAISSON_ENSURE(r.inside == 0 && r.children.empty(),
-                 "call {} ends in layers {:#x}", number_of(r.id), r.inside);
+                 "call {} ends in layers {:#x}", call_number(r.id), r.inside);
   CAISSON_ENSURE(!r.watched && live_ > 0,
-                 "call {} ends, and its caller is watched", number_of(r.id));
+                 "call {} ends, and its caller is watched", call_number(r.id));
   if (r.plan != plan_)
     leave_plan(r.plan);
   r.link<by_target>::unlink();
@@ -154,8 +153,8 @@ void call_table::next_plan() {
 
 void call_table::assign_plan(call_record& r, std::uint32_t plan) {
   CAISSON_ENSURE(plan <= plan_ && r.inside == 0,
-                 "call {} gets plan {} of {} in layers {:#x}", number_of(r.id),
-                 plan, plan_, r.inside);
+                 "call {} gets plan {} of {} in layers {:#x}",
+                 call_number(r.id), plan, plan_, r.inside);
   if (r.plan == plan)
     return;
   if (r.plan != plan_)
@@ -202,7 +201,7 @@ void call_table::rearrange(call_record& r, const layer_notes* notes,
     }
   CAISSON_ENSURE(std::popcount(moves.bits(r.inside)) == std::popcount(r.inside),
                  "call {} is in layers {:#x}, and one of them goes",
-                 number_of(r.id), r.inside);
+                 call_number(r.id), r.inside);
   r.inside = moves.bits(r.inside);
   r.may_have_executed = moves.bits(r.may_have_executed);
   r.at = moves.of(r.at);
@@ -213,7 +212,7 @@ void call_table::rearrange(call_record& r, const layer_notes* notes,
     return;
   auto origin = moves.of(r.child->origin);
   CAISSON_ENSURE(origin != layer_moves::gone,
-                 "the layer that started call {} goes", number_of(r.id));
+                 "the layer that started call {} goes", call_number(r.id));
   r.child->origin = static_cast<std::size_t>(origin);
 }
 
@@ -227,7 +226,7 @@ std::uint32_t& call_table::bucket_of(std::uint64_t who,
 
 void call_table::index(call_record& r) {
   CAISSON_ENSURE(!r.indexed && r.from.who() != 0,
-                 "call {} is indexed, and has no caller", number_of(r.id));
+                 "call {} is indexed, and has no caller", call_number(r.id));
   if (indexed_ >= buckets_.size())
     rehash(std::max(least_buckets, 2 * buckets_.size()));
   put_first(r);
@@ -242,7 +241,7 @@ void call_table::unindex(call_record& r) {
                   ? bucket_of(r.from.who(), r.from.number())
                   : record(r.previous_indexed).next_indexed;
   CAISSON_ENSURE(place == r.index && indexed_ > 0,
-                 "call {} is not where it was indexed", number_of(r.id));
+                 "call {} is not where it was indexed", call_number(r.id));
   place = r.next_indexed;
   if (r.next_indexed != no_record)
     record(r.next_indexed).previous_indexed = r.previous_indexed;

@@ -5,6 +5,7 @@
 #include <caisson/base/free_set.hpp>
 #include <caisson/engine/call_record.hpp>
 #include <caisson/engine/layer_moves.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <array>
 #include <cstddef>
@@ -22,8 +23,7 @@ namespace caisson::detail {
 /// amortised growth of the index.
 class call_table {
 public:
-  static constexpr std::size_t index_bits = 24;
-  static constexpr std::size_t capacity = std::size_t{1} << index_bits;
+  static constexpr std::size_t capacity = std::size_t{1} << call_place_bits;
 
   /// `salt` keeps strangers from choosing numbers that meet in one bucket.
   call_table(std::size_t layers, std::uint64_t salt);
@@ -81,21 +81,16 @@ public:
   /// Every change of a record's phase.
   void move_to(call_record& r, phase p) {
     auto& before = counts_[static_cast<std::size_t>(r.where)];
-    CAISSON_ENSURE(before > 0, "call {} is counted as {}", number_of(r.id),
+    CAISSON_ENSURE(before > 0, "call {} is counted as {}", call_number(r.id),
                    name_of(r.where));
     --before;
     ++counts_[static_cast<std::size_t>(p)];
     r.where = p;
   }
 
-  /// How people know a call: the first one has 1. Never reused, as ids.
-  [[nodiscard]] static constexpr std::uint64_t number_of(call_id id) noexcept {
-    return id >> index_bits;
-  }
-
   /// Whether there is or was a call with that id, or it is that of no call.
   [[nodiscard]] bool has_known(call_id id) const noexcept {
-    return number_of(id) <= taken_;
+    return id >> call_place_bits <= taken_;
   }
 
   /// Whether each call is in one of the places where one can rest.

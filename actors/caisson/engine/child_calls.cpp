@@ -7,6 +7,7 @@
 #include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/execution.hpp>
 #include <caisson/engine/layer_calls.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -71,10 +72,10 @@ call_id child_calls::make(std::size_t k, child_call request) {
 std::vector<call_id> child_calls::take_parents(call_record& c) {
   CAISSON_ENSURE(c.child && c.where == phase::moving,
                  "call {} is started as a child while it is {}",
-                 call_table::number_of(c.id), name_of(c.where));
+                 call_number(c.id), name_of(c.where));
   CAISSON_ENSURE(c.child->waiting == 0 && c.sends == 0,
                  "call {} is started, and {} parents wait for it",
-                 call_table::number_of(c.id), c.child->waiting);
+                 call_number(c.id), c.child->waiting);
   return std::exchange(c.child->parents, {});
 }
 
@@ -95,8 +96,7 @@ next_step child_calls::start(call_record& c,
   CAISSON_ENSURE(contents.size() == c.child->waiting
                    && c.child->waiting == c.child->parents.size(),
                  "{} parents of call {} wait, and it has {} contents",
-                 c.child->waiting, call_table::number_of(c.id),
-                 contents.size());
+                 c.child->waiting, call_number(c.id), contents.size());
   if (c.child->has_parents && c.child->waiting == 0)
     return next_step::finish(outcome::failure(errc::cancelled, false));
   // Without any, a deadline layer could take the default away, and nobody would
@@ -130,7 +130,7 @@ next_step child_calls::send(call_record& c) {
   if (auto s = expiry_.overdue(c))
     return s;
   CAISSON_ENSURE(c.child->target < core_.layers[k].targets.size(),
-                 "call {} is for target {} of {}", call_table::number_of(c.id),
+                 "call {} is for target {} of {}", call_number(c.id),
                  c.child->target, core_.layers[k].targets.size());
   auto to = core_.layers[k].targets[c.child->target];
   c.rejected_by = static_cast<std::int8_t>(k);
@@ -152,8 +152,8 @@ bool child_calls::attach(call_record& c, call_record& parent) {
     core_.schedule(parent);
   }
   CAISSON_ENSURE(is_held_by(c.child->origin, &parent),
-                 "call {} gets a child while it is {}",
-                 call_table::number_of(parent.id), name_of(parent.where));
+                 "call {} gets a child while it is {}", call_number(parent.id),
+                 name_of(parent.where));
   core_.calls.move_to(parent, phase::delegated);
   parent.children.push_back(c.id);
   inherit(c, parent);
@@ -165,7 +165,7 @@ bool child_calls::attach(call_record& c, call_record& parent) {
   ++c.child->waiting;
   CAISSON_ENSURE(c.child->waiting <= c.child->parents.size(),
                  "{} of the {} parents of call {} wait", c.child->waiting,
-                 c.child->parents.size(), call_table::number_of(c.id));
+                 c.child->parents.size(), call_number(c.id));
   return true;
 }
 
@@ -281,10 +281,10 @@ call_record* child_calls::leave(call_record& parent, call_id child) {
   if (!c)
     return nullptr;
   CAISSON_ENSURE(c->child && c->child->waiting > 0,
-                 "no parent of call {} waits", call_table::number_of(child));
-  CAISSON_ENSURE(
-    !waits_for(&parent, child), "call {} leaves call {}, and has it still",
-    call_table::number_of(parent.id), call_table::number_of(child));
+                 "no parent of call {} waits", call_number(child));
+  CAISSON_ENSURE(!waits_for(&parent, child),
+                 "call {} leaves call {}, and has it still",
+                 call_number(parent.id), call_number(child));
   parent.sends += c->sends;
   return --c->child->waiting == 0 && c->child->has_parents ? c : nullptr;
 }

@@ -5,6 +5,7 @@
 #include <caisson/engine/contract.hpp>
 #include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/layer_calls.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <utility>
 
@@ -12,10 +13,9 @@ namespace caisson::detail {
 
 ended_child child_results::finish(call_record& c, const outcome& o) {
   CAISSON_ENSURE(c.inside == 0 && c.children.empty(),
-                 "call {} ends in layers {:#x}", call_table::number_of(c.id),
-                 c.inside);
+                 "call {} ends in layers {:#x}", call_number(c.id), c.inside);
   CAISSON_ENSURE(c.where == phase::moving && c.attempt_key == 0,
-                 "call {} ends while it is {}", call_table::number_of(c.id),
+                 "call {} ends while it is {}", call_number(c.id),
                  name_of(c.where));
   ended_child x;
   x.state = std::move(c.child);
@@ -47,7 +47,7 @@ void child_results::judge(ended_child& x) {
   check_decision(x.verdict);
   CAISSON_ENSURE(x.state->waiting <= x.state->parents.size(),
                  "{} of the {} parents of call {} wait", x.state->waiting,
-                 x.state->parents.size(), call_table::number_of(x.id));
+                 x.state->parents.size(), call_number(x.id));
   x.failure = core_.layers.take_failure();
   if (x.verdict.what == decision::kind::pass && !x.failure && x.result.ok
       && x.has_reply && x.state->waiting > 0) {
@@ -71,7 +71,7 @@ void child_results::mark_parents(const ended_child& x) {
   // One that has left and come back is there twice.
   CAISSON_ENSURE(waiting >= x.state->waiting,
                  "{} parents of call {} wait, and {} are counted", waiting,
-                 call_table::number_of(x.id), x.state->waiting);
+                 call_number(x.id), x.state->waiting);
 }
 
 call_record* child_results::released_parent(const ended_child& x,
@@ -88,7 +88,7 @@ outcome child_results::outcome_for(ended_child& x, std::size_t i,
   auto k = x.state->origin;
   CAISSON_ENSURE(is_held_by(k, &parent) && parent.children.empty(),
                  "call {} gets what came of a child while it is {}",
-                 call_table::number_of(parent.id), name_of(parent.where));
+                 call_number(parent.id), name_of(parent.where));
   core_.calls.move_to(parent, phase::moving);
   parent.hold_until = never;
   parent.layers[k].held_as = parent.rejected_by;
@@ -120,8 +120,8 @@ outcome child_results::outcome_for(ended_child& x, std::size_t i,
 
 void child_results::drop(call_record& c) {
   CAISSON_ENSURE(c.child && c.where == phase::moving && c.children.empty(),
-                 "call {} is given up while it is {}",
-                 call_table::number_of(c.id), name_of(c.where));
+                 "call {} is given up while it is {}", call_number(c.id),
+                 name_of(c.where));
   auto id = c.id;
   auto sent = may_have_executed(c);
   auto sends = c.sends;
@@ -142,7 +142,7 @@ void child_results::detach(call_record& parent, call_id child) {
   auto erased = std::erase(parent.children, child);
   CAISSON_ENSURE(erased == 1 && parent.where == phase::delegated,
                  "call {} is no child of call {}, which is {}",
-                 call_table::number_of(child), call_table::number_of(parent.id),
+                 call_number(child), call_number(parent.id),
                  name_of(parent.where));
   if (parent.children.empty() && parent.where == phase::delegated)
     core_.calls.move_to(parent, phase::held);

@@ -6,6 +6,7 @@
 #include <caisson/engine/default_deadline.hpp>
 #include <caisson/engine/error_replies.hpp>
 #include <caisson/engine/layer_calls.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -31,10 +32,9 @@ descent::admit_by(call_record& r, std::size_t k, layer_entry& x, mode act,
     r.inside |= layer_bit(k);
     return true;
   }
-  CAISSON_ENSURE(r.id == id
-                   && (r.deadline <= before.deadline || before.by_default),
-                 "{} gives call {} what is not its own", x.owner->name(),
-                 call_table::number_of(id));
+  CAISSON_ENSURE(
+    r.id == id && (r.deadline <= before.deadline || before.by_default),
+    "{} gives call {} what is not its own", x.owner->name(), call_number(id));
   return admitted(r, k, act, d, before, out);
 }
 
@@ -54,7 +54,7 @@ descent::admit_by(call_record& r, std::size_t k, layer_entry& x, mode act,
 next_step descent::pass(call_record& r, std::size_t first) {
   CAISSON_ENSURE(r.inside >> first == 0 && r.attempt_key == 0,
                  "call {} goes down from layer {} while it is below",
-                 call_table::number_of(r.id), first);
+                 call_number(r.id), first);
   core_.calls.move_to(r, phase::moving);
   r.hold_until = never;
   // It may have been held until this instant.
@@ -151,7 +151,7 @@ bool descent::admitted(call_record& r, std::size_t k, mode act,
 bool descent::rejected(call_record& r, std::size_t k, mode act,
                        const decision& d, next_step& out) {
   CAISSON_ENSURE(!is_inside(r, k), "layer {} rejects call {}, which it has", k,
-                 call_table::number_of(r.id));
+                 call_number(r.id));
   if (act != mode::enforce) {
     ++core_.layers[k].observed_passes;
     return true;

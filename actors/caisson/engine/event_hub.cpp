@@ -1,5 +1,7 @@
 #include <caisson/engine/event_hub.hpp>
 
+#include <caisson/policy/call_number.hpp>
+
 namespace caisson::detail {
 
 namespace {
@@ -32,7 +34,7 @@ event event_hub::make(time_point now, const std::string& layer,
   out.from = x.from;
   out.to = x.to;
   out.detail = detail_of(x);
-  out.call = call_table::number_of(x.call);
+  out.call = call_number(x.call);
   out.delay = x.delay;
   if (x.call != 0)
     add_trace(x, out);

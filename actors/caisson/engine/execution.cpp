@@ -1,6 +1,7 @@
 #include <caisson/engine/execution.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 
 namespace caisson::detail {
 
@@ -22,8 +23,8 @@ bool is_pursued_without(engine_core& core, const call_record& r) {
   for (auto id : r.children)
     if (auto* c = core.calls.find(id); c) {
       CAISSON_ENSURE(c->child && c->id != r.id,
-                     "call {} is no child, and call {} has it",
-                     call_table::number_of(id), call_table::number_of(r.id));
+                     "call {} is no child, and call {} has it", call_number(id),
+                     call_number(r.id));
       if (c->child->waiting > 1 || is_pursued_without(core, *c))
         return true;
     }

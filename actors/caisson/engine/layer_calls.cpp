@@ -1,12 +1,14 @@
 #include <caisson/engine/layer_calls.hpp>
 
+#include <caisson/policy/call_number.hpp>
+
 namespace caisson::detail {
 
 void abandon_in_layer(engine_core& core, call_record& r, std::size_t k,
                       const outcome& why, bool in_flight) {
   CAISSON_ENSURE(is_inside(r, k),
                  "call {} is taken from layer {}, which has not got it",
-                 call_table::number_of(r.id), k);
+                 call_number(r.id), k);
   // The deadline is the host's, whatever a policy writes there.
   auto deadline = r.deadline;
   core.layers.run(k, [&](policy& p, env& e) {
@@ -19,11 +21,11 @@ void abandon_in_layer(engine_core& core, call_record& r, std::size_t k,
 void hold_in_layer(engine_core& core, call_record& r, std::size_t k,
                    time_point until) {
   CAISSON_ENSURE(is_inside(r, k) && r.where == phase::moving,
-                 "layer {} holds call {}, which is {}", k,
-                 call_table::number_of(r.id), name_of(r.where));
+                 "layer {} holds call {}, which is {}", k, call_number(r.id),
+                 name_of(r.where));
   CAISSON_ENSURE(r.inside >> k == 1 && r.children.empty(),
                  "layer {} holds call {}, which is in layers {:#x}", k,
-                 call_table::number_of(r.id), r.inside);
+                 call_number(r.id), r.inside);
   core.calls.move_to(r, phase::held);
   r.at = static_cast<std::int8_t>(k);
   r.hold_until = until;

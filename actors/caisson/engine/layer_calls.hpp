@@ -3,6 +3,7 @@
 
 #include <caisson/base/ensure.hpp>
 #include <caisson/engine/engine_core.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace caisson::detail {
 [[gnu::always_inline]] inline void leave_layer(call_record& r, std::size_t k) {
   CAISSON_ENSURE(is_inside(r, k),
                  "call {} leaves layer {}, which has not got it",
-                 call_table::number_of(r.id), k);
+                 call_number(r.id), k);
   r.inside &= ~layer_bit(k);
   if (r.lease) [[unlikely]]
     r.begins = r.layers[k].outer_begins;

@@ -2,6 +2,7 @@
 
 #include <caisson/base/ensure.hpp>
 #include <caisson/engine/execution.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -28,10 +29,10 @@ outcome outcome_after(const release& what) {
 
 next_step leases::grant(call_record& r) {
   CAISSON_ENSURE(r.lease && !r.granted, "call {} gets a permit",
-                 call_table::number_of(r.id));
+                 call_number(r.id));
   CAISSON_ENSURE(r.where == phase::moving && r.permit == 0,
-                 "call {} gets a permit while it is {}",
-                 call_table::number_of(r.id), name_of(r.where));
+                 "call {} gets a permit while it is {}", call_number(r.id),
+                 name_of(r.where));
   // A layer further in may have shortened its time after a turn was promised.
   if (r.begins >= r.deadline) {
     r.rejected_by = -1;
@@ -68,8 +69,7 @@ permit leases::permit_of(const call_record& r) const {
 
 void leases::forget(const call_record& r) {
   auto forgotten = held_.erase(r.permit);
-  CAISSON_ENSURE(forgotten == 1, "call {} has no permit",
-                 call_table::number_of(r.id));
+  CAISSON_ENSURE(forgotten == 1, "call {} has no permit", call_number(r.id));
 }
 
 call_record* leases::find(std::uint64_t permit) {
@@ -94,8 +94,7 @@ moved_call leases::release(reply_slot&& from, const caisson::release& what) {
   if (from.expects_reply())
     core_.host.answer(std::move(from), caf::message{});
   CAISSON_ENSURE(r->permit == what.id && r->granted,
-                 "the permit of call {} is another one",
-                 call_table::number_of(r->id));
+                 "the permit of call {} is another one", call_number(r->id));
   // Given back before its turn, there was no work that could say anything.
   auto was_used = may_be_executing(core_, *r);
   auto o = was_used ? outcome_after(what) : outcome::without_verdict();
@@ -125,7 +124,7 @@ void leases::renew(reply_slot&& from, const caisson::renew& what) {
     core_.schedule(*r);
   }
   CAISSON_ENSURE(r->permit == what.id && r->deadline > now,
-                 "the lease of call {} is over", call_table::number_of(r->id));
+                 "the lease of call {} is over", call_number(r->id));
   if (from.expects_reply())
     core_.host.answer(std::move(from), caf::make_message(permit_of(*r)));
 }

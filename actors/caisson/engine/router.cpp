@@ -4,6 +4,7 @@
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/contract.hpp>
 #include <caisson/engine/layer_calls.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <utility>
 
@@ -49,7 +50,7 @@ void router::descend(call_record& r, std::size_t first) {
 // Past all layers: to the worker, or to the holder of a permit.
 void router::dispatch(call_record& r) {
   CAISSON_ENSURE(r.where == phase::moving && r.children.empty(),
-                 "call {} is sent while it is {}", call_table::number_of(r.id),
+                 "call {} is sent while it is {}", call_number(r.id),
                  name_of(r.where));
   r.depth = static_cast<std::int8_t>(core_.layers.size());
   if (end_overdue(r))
@@ -153,7 +154,7 @@ void router::cut(call_record& r, int layer, const outcome& why) {
 void router::cut_off(call_record& r, int layer, outcome& why) {
   cut(r, layer, why);
   CAISSON_ENSURE(r.where == phase::moving && r.children.empty(),
-                 "call {} is cut off, and is {}", call_table::number_of(r.id),
+                 "call {} is cut off, and is {}", call_number(r.id),
                  name_of(r.where));
   r.rejected_by = static_cast<std::int8_t>(layer);
   if (layer < 0)
@@ -171,7 +172,7 @@ void router::leave_children(call_record& r) {
 void router::give_up(call_record& c) {
   CAISSON_ENSURE(c.child && c.child->waiting == 0,
                  "call {} is given up, and parents wait for it",
-                 call_table::number_of(c.id));
+                 call_number(c.id));
   // The deadline of its last parent is its own.
   if (end_overdue(c))
     return;
@@ -216,7 +217,7 @@ void router::fail_all_at(target_id x) {
     auto& r = lost.front();
     CAISSON_ENSURE(r.where == phase::in_flight,
                    "call {} is lost with its target while it is {}",
-                   call_table::number_of(r.id), name_of(r.where));
+                   call_number(r.id), name_of(r.where));
     auto o = outcome::failure(errc::worker_down, true);
     attempts_.measure(r, o);
     attempts_.end(r);
@@ -231,7 +232,7 @@ void router::fail_all_at(target_id x) {
 void router::take_from_layer(call_record& r, std::size_t k) {
   CAISSON_ENSURE(is_held_by(k, &r) && is_inside(r, k),
                  "layer {} decides about call {}, which it does not hold", k,
-                 call_table::number_of(r.id));
+                 call_number(r.id));
   leave_children(r);
 }
 

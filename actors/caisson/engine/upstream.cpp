@@ -1,6 +1,7 @@
 #include <caisson/engine/upstream.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <utility>
 
@@ -413,10 +414,10 @@ call_record* upstream::pop_waiting() {
 void upstream::stop_waiting(call_record& r) {
   CAISSON_ENSURE(r.where == phase::waiting && !waiting_.empty(),
                  "call {} waits for the worker while it is {}",
-                 call_table::number_of(r.id), name_of(r.where));
+                 call_number(r.id), name_of(r.where));
   auto id = waiting_.erase(r.wait);
   CAISSON_ENSURE(id == r.id, "call {} waits in the place of call {}",
-                 call_table::number_of(id), call_table::number_of(r.id));
+                 call_number(id), call_number(r.id));
 }
 
 // Also on the way to an engine's end: checks nothing.

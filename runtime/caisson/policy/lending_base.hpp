@@ -2,6 +2,7 @@
 #pragma once
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 #include <caisson/policy/hold_meter.hpp>
 #include <caisson/policy/partitioned_limit.hpp>
 #include <caisson/policy/policy_base.hpp>
@@ -214,7 +215,8 @@ decision lending_base<Derived, Config, Counter>::enqueue(const call_info& call,
                 self().begin_wait(notes));
   e.emit_wait(call.id, static_cast<std::size_t>(in_use()), permits_.waiting());
   const auto* w = permits_.find(s, call.id);
-  CAISSON_ENSURE(w && w->limit >= e.now, "call {} does not wait", call.id);
+  CAISSON_ENSURE(w && w->limit >= e.now, "call {} does not wait",
+                 call_number(call.id));
   auto d = hold(*w, call.deadline, e.now);
   // Others may have waited for a call that it has replaced, or come before.
   if (permits_.partitioned())

@@ -56,6 +56,13 @@ arrivals::refuse_if_invalid(const reply_slot& from, const call_options& o) {
 
 void arrivals::refuse_call(reply_slot& from, caf::message&& payload,
                            call_options* options, refusal why) {
+  const auto& t = core_.totals;
+  CAISSON_ENSURE(
+    t.refused_draining + t.refused_full + t.refused_invalid + t.refused_loop
+      <= t.calls + t.acquires,
+    "more than the {} calls and {} requests are refused", t.calls, t.acquires);
+  CAISSON_ENSURE(t.plain_sends <= t.calls, "{} of {} calls are plain sends",
+                 t.plain_sends, t.calls);
   if (!core_.are_dead_letters(from))
     return refuse(from, why.code, std::move(why.text));
   auto content = core_.refusal(why.code, std::move(why.text));
@@ -158,6 +165,9 @@ moved_call arrivals::acquire(reply_slot&& from, const caisson::acquire& what) {
     return {};
   }
   auto& r = core_.calls.take();
+  CAISSON_ENSURE(!r.granted && r.permit == 0,
+                 "a request begins as call {}, which has permit {}",
+                 call_number(r.id), r.permit);
   r.from = std::move(from);
   r.lease = true;
   r.arrived = core_.now();

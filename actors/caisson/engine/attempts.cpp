@@ -99,7 +99,7 @@ call_record* attempts::answered(std::uint64_t key) {
     core_.layers.publish({.kind = event_kind::late_result});
     return nullptr;
   }
-  CAISSON_ENSURE(r->link<by_target>::linked() && r->sent_at <= core_.now(),
+  CAISSON_ENSURE(r->link<by_target>::linked() && r->sends > 0,
                  "call {} was not sent", call_number(r->id));
   return r;
 }
@@ -108,6 +108,8 @@ outcome attempts::take_answer(call_record& r, target_id from,
                               caf::message&& content) {
   r.reply = std::move(content);
   auto o = outcome_of(r.reply);
+  CAISSON_ENSURE(o.reply == &r.reply, "call {} gets the answer of another one",
+                 call_number(r.id));
   // A worker may answer with an error that it got from a gate elsewhere, which
   // says nothing about this call.
   auto is_gate = targets_[from].info.is_gate;

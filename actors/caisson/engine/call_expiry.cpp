@@ -27,8 +27,11 @@ std::optional<expired_hold> call_expiry::expire(call_record& r) {
                  "call {} is held by layer {}, and in layers {:#x}",
                  call_number(r.id), k, r.inside);
   auto deadline = r.deadline;
+  auto id = r.id;
   auto d = core_.layers.run(
     k, [&](policy& p, env& e) { return p.expire(r, r.layers[k].notes, e); });
+  CAISSON_ENSURE(r.id == id, "layer {} gives call {} another id", k,
+                 call_number(id));
   r.deadline = deadline;
   check_decision(d);
   auto failure = core_.layers.take_failure();

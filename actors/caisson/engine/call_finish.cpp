@@ -33,8 +33,12 @@ void call_finish::finish(call_record& r, const outcome& o) {
     tally(r, ok);
   // One that was answered by a batch, or without the worker, is not a failed
   // wait.
-  if (r.sent_at == never && !o.ok && !may_have_executed(r))
+  if (r.sent_at == never && !o.ok && !may_have_executed(r)) {
+    CAISSON_ENSURE(!r.granted && r.permit == 0,
+                   "call {} has permit {}, and nothing was sent for it",
+                   call_number(r.id), r.permit);
     core_.times.record(measured::waits, false, core_.now() - r.arrived);
+  }
   core_.traces.end_call(core_.now(), r, o);
   core_.callers.release(r);
   core_.timers.cancel(r.timer);

@@ -33,6 +33,9 @@ void caller_watch::release(call_record& r) {
                  "the watch of another caller");
   if (!c.calls.empty())
     return;
+  CAISSON_ENSURE(idle_count_ < callers_.size(),
+                 "{} of {} callers are idle, and one more", idle_count_,
+                 callers_.size());
   idle_.push_back(c);
   if (++idle_count_ <= max_idle)
     return;

@@ -1,6 +1,7 @@
 // Watches callers on behalf of their calls.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/linked.hpp>
 #include <caisson/engine/call_record.hpp>
 #include <caisson/engine/engine_host.hpp>
@@ -48,6 +49,8 @@ public:
     while (!c.calls.empty())
       cancel(c.calls.front());
     // The last one has made it idle; unless it was that already.
+    CAISSON_ENSURE(idle_count_ > 0 && c.who == who,
+                   "of {} callers that end none is idle", callers_.size());
     c.unlink();
     --idle_count_;
     callers_.erase(i);

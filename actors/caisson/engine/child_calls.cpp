@@ -23,6 +23,9 @@ time_point& own_deadline(call_record& r) {
   auto* deadline = &r.deadline;
   for (auto k = r.owner; k >= 0;) {
     auto& layer = r.layers[static_cast<std::size_t>(k)];
+    CAISSON_ENSURE(layer.outer_owner != layer_notes::none,
+                   "the deadline of call {} is of layer {}, which has set none",
+                   call_number(r.id), k);
     deadline = &layer.outer_deadline;
     k = layer.outer_owner;
   }
@@ -114,6 +117,9 @@ next_step child_calls::start(call_record& c,
 std::optional<next_step> child_calls::fill(call_record& c,
                                            std::vector<caf::message> contents) {
   auto k = c.child->origin;
+  CAISSON_ENSURE(c.where == phase::moving && c.inside == 0,
+                 "call {} gets its content while it is in layers {:#x}",
+                 call_number(c.id), c.inside);
   auto content = core_.layers.run_content(k, [&](layer& l, env& e) {
     return l.child_content(c.id, std::move(contents), e);
   });
@@ -125,6 +131,9 @@ std::optional<next_step> child_calls::fill(call_record& c,
 
 next_step child_calls::send(call_record& c) {
   auto k = c.child->origin;
+  CAISSON_ENSURE(core_.layers[k].serves(c.plan),
+                 "call {} has plan {}, which layer {} does not serve",
+                 call_number(c.id), c.plan, k);
   if (c.child->target == child_call::below)
     return next_step::descend(k + 1);
   if (auto s = expiry_.overdue(c))
@@ -170,6 +179,9 @@ bool child_calls::attach(call_record& c, call_record& parent) {
 }
 
 void child_calls::inherit(call_record& c, call_record& parent) {
+  CAISSON_ENSURE(parent.id != c.id && parent.children.back() == c.id,
+                 "call {} is no parent of call {}", call_number(parent.id),
+                 call_number(c.id));
   auto first = c.child->has_parents && c.child->parents.empty();
   widen(c, parent, first);
   // What layers below go by from admission to completion.
@@ -227,6 +239,9 @@ moved_call child_calls::join(std::size_t k, call_id child, call_id parent) {
   auto* p = core_.calls.find(parent);
   if (!c || !is_held_by(k, p))
     return {};
+  CAISSON_ENSURE(p != c && (c->inside & (layer_bit(k + 1) - 1)) == 0,
+                 "a child of layer {}, call {}, is in layers {:#x}", k,
+                 call_number(child), c->inside);
   if (auto s = expiry_.overdue(*p))
     return {p, s};
   if (attach(*c, *p))
@@ -242,6 +257,9 @@ void child_calls::spread(call_record& c) {
   core_.schedule(c);
   for (auto id : c.children)
     if (auto* x = core_.calls.find(id)) {
+      CAISSON_ENSURE(x->child && x->child->waiting > 0,
+                     "call {} is no child of call {}, which has it",
+                     call_number(id), call_number(c.id));
       widen(*x, c, false);
       spread(*x);
     }
@@ -265,11 +283,18 @@ void child_calls::limit_by_layers(call_record& c) {
                                               static_cast<std::int8_t>(k));
     }
   }
+  CAISSON_ENSURE(c.owner < 0 || is_inside(c, static_cast<std::size_t>(c.owner)),
+                 "the deadline of call {} is of layer {}, which has not got it",
+                 call_number(c.id), c.owner);
 }
 
 // -- leaving ------------------------------------------------------------------
 
 std::vector<call_id> child_calls::take_children(call_record& parent) {
+  CAISSON_ENSURE(
+    parent.where == phase::delegated || parent.where == phase::moving,
+    "call {} leaves {} children while it is {}", call_number(parent.id),
+    parent.children.size(), name_of(parent.where));
   if (may_be_executing(core_, parent) || is_pursued_without(core_, parent))
     mark_executed(parent);
   return std::exchange(parent.children, {});

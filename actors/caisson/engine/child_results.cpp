@@ -128,13 +128,18 @@ void child_results::drop(call_record& c) {
   auto state = std::move(c.child);
   core_.timers.cancel(c.timer);
   core_.calls.put_back(c);
+  std::size_t left = 0;
   for (auto parent : state->parents)
     if (auto* p = core_.calls.find(parent); waits_for(p, id)) {
+      ++left;
       if (sent)
         mark_executed(*p);
       p->sends += sends;
       detach(*p, id);
     }
+  CAISSON_ENSURE(left == state->waiting,
+                 "{} parents of call {} stay, and {} are counted", left,
+                 call_number(id), state->waiting);
 }
 
 // The parent is held as before, but for this child.

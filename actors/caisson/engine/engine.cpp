@@ -180,7 +180,7 @@ void engine::carry_out(const layer_request& x) {
   auto k = x.layer;
   switch (x.what.what) {
     case kind::start_child:
-      return route_.start_child(x.what.index);
+      return route_.start_child(k, x.what.index);
     case kind::join_child:
       return route_.join_child(k, x.what.index, x.what.call);
     case kind::cancel_child:

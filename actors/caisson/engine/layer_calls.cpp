@@ -11,9 +11,12 @@ void abandon_in_layer(engine_core& core, call_record& r, std::size_t k,
                  call_number(r.id), k);
   // The deadline is the host's, whatever a policy writes there.
   auto deadline = r.deadline;
+  auto id = r.id;
   core.layers.run(k, [&](policy& p, env& e) {
     p.abandon(r, r.layers[k].notes, why, in_flight, e);
   });
+  CAISSON_ENSURE(r.id == id, "layer {} gives call {} another id", k,
+                 call_number(id));
   r.deadline = deadline;
   leave_layer(r, k);
 }

@@ -1,6 +1,7 @@
 #include <caisson/engine/layer_table.hpp>
 
 #include <caisson/engine/gate_config.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <fmt/format.h>
 
@@ -112,16 +113,26 @@ void layer_table::take_actions(std::size_t k) {
 layer_request layer_table::pop_request() {
   auto x = requests_.front();
   requests_.pop_front();
-  if (x.what.what == env::action::kind::cancel_child)
+  if (x.what.what == env::action::kind::cancel_child) {
     given_up_.erase(x.what.index);
-  else if (x.what.what == env::action::kind::reject)
-    rejected_.erase(rejected_.find({x.layer, x.what.call}));
+  } else if (x.what.what == env::action::kind::reject) {
+    auto i = rejected_.find({x.layer, x.what.call});
+    CAISSON_ENSURE(i != rejected_.end(),
+                   "layer {} rejects call {}, of which nothing is known",
+                   x.layer, call_number(x.what.call));
+    rejected_.erase(i);
+  }
   return x;
 }
 
 // -- layers that come and go --------------------------------------------------
 
 void layer_table::retire(std::size_t k, std::uint32_t plan) {
+  CAISSON_ENSURE(!entries_[k].retired() && entries_[k].since < plan,
+                 "layer {}, of plan {}, goes before plan {}", k,
+                 entries_[k].since, plan);
+  CAISSON_ENSURE(!entries_[k].leaving() || leaving_ > 0,
+                 "layer {} leaves, and none is counted", k);
   leaving_ -= entries_[k].leaving() ? 1 : 0;
   entries_[k].until = plan;
   ++retired_;
@@ -131,6 +142,9 @@ void layer_table::set_leaving(std::size_t k, bool x) {
   leaving_ -= entries_[k].leaving() ? 1 : 0;
   run(k, [&](policy&, env&) { entries_[k].owner->set_leaving(x); });
   leaving_ += x ? 1 : 0;
+  CAISSON_ENSURE(entries_[k].leaving() == x && leaving_ <= entries_.size(),
+                 "{} of {} layers leave, layer {} among them or not", leaving_,
+                 entries_.size(), k);
 }
 
 void layer_table::rearrange(const layer_moves& moves,

@@ -74,8 +74,13 @@ void leases::forget(const call_record& r) {
 
 call_record* leases::find(std::uint64_t permit) {
   auto i = held_.find(permit);
-  auto* r = i != held_.end() ? core_.calls.find(i->second.call) : nullptr;
-  return r && r->where == phase::leased ? r : nullptr;
+  if (i == held_.end())
+    return nullptr;
+  auto* r = core_.calls.find(i->second.call);
+  CAISSON_ENSURE(r && r->where == phase::leased,
+                 "the permit of call {} is held, and the call is over",
+                 call_number(i->second.call));
+  return r;
 }
 
 // Of a permit that may be over, or that anybody has made up.

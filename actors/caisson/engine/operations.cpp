@@ -1,5 +1,6 @@
 #include <caisson/engine/operations.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/gate_config.hpp>
 #include <caisson/engine/reconfigure_size.hpp>
@@ -278,6 +279,8 @@ void operations::start_drain(reply_slot&& from) {
                     "as many wait for the end of the drain as may"));
   if (from.expects_reply())
     drains_.push_back(std::move(from));
+  CAISSON_ENSURE(drains_.size() <= max_drains,
+                 "{} wait for the end of the drain", drains_.size());
   if (std::exchange(draining_, true))
     return;
   core_.layers.publish(

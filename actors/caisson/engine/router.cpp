@@ -81,12 +81,18 @@ void router::on_answer(std::uint64_t key, caf::message&& content) {
 
 // The attempt bounced. This may arrive before the target's down message.
 void router::lose(call_record& r, target_id from) {
+  CAISSON_ENSURE(r.where == phase::moving && r.attempt_key == 0,
+                 "call {} bounces off target {} while it is {}",
+                 call_number(r.id), from, name_of(r.where));
   auto id = r.id;
   on_change(workers_.suspect(from));
   // Others at the target have ended, and with them perhaps its parents.
   if (!core_.calls.find(id))
     return;
   mark_executed(r);
+  CAISSON_ENSURE(r.id == id && r.where == phase::moving,
+                 "call {} is {} after the calls of its target have ended",
+                 call_number(id), name_of(r.where));
   auto o = outcome::failure(errc::worker_down, true);
   attempts_.measure(r, o);
   ascend(r, r.depth - 1, o);
@@ -107,10 +113,17 @@ void router::finish(call_record& r, const outcome& o) {
 void router::finish_child(call_record& c, const outcome& o) {
   auto x = results_.finish(c, o);
   auto k = x.state->origin;
+  CAISSON_ENSURE(k < core_.layers.size(),
+                 "call {} was started by layer {} of {}", call_number(x.id), k,
+                 core_.layers.size());
+  std::size_t released = 0;
   for (std::size_t i = 0; i < x.state->parents.size(); ++i) {
     auto* p = results_.released_parent(x, i);
     if (!p)
       continue;
+    CAISSON_ENSURE(++released <= x.state->waiting,
+                   "{} parents of call {} go on, and {} wait", released,
+                   call_number(x.id), x.state->waiting);
     leave_children(*p);
     auto held_as = p->rejected_by;
     auto own = results_.outcome_for(x, i, *p);
@@ -135,6 +148,12 @@ bool router::end_overdue(call_record& r) {
 }
 
 void router::on_timer(call_record& r) {
+  CAISSON_ENSURE(!core_.timers.contains(r.timer),
+                 "the timer of call {} goes off, and is set",
+                 call_number(r.id));
+  CAISSON_ENSURE(r.where != phase::moving,
+                 "call {} is {}, and its timer is set", call_number(r.id),
+                 name_of(r.where));
   r.timer_at = never;
   if (end_overdue(r))
     return;
@@ -183,6 +202,8 @@ void router::give_up(call_record& c) {
 // -- the worker ---------------------------------------------------------------
 
 void router::on_change(worker_change&& x) {
+  CAISSON_ENSURE(!x.sends_waiting || !x.fails_waiting,
+                 "calls that wait for the worker are sent, and fail");
   if (x.sends_waiting)
     send_waiting();
   if (x.fails_waiting)
@@ -266,16 +287,22 @@ void router::reject(call_record& r, std::size_t k, errc code,
   ascend(r, static_cast<int>(k) - 1, o);
 }
 
-void router::start_child(call_id id) {
+void router::start_child(std::size_t k, call_id id) {
   auto* c = core_.calls.find(id);
   if (!c)
     return; // Given up before it began.
+  CAISSON_ENSURE(c->child && c->child->origin == k,
+                 "layer {} starts call {}, which is no child of it", k,
+                 call_number(id));
   auto parents = children_.take_parents(*c);
   // The last moment for those whose deadline has come. Such an end may end
   // others, so no call is attached before all of them are through.
   for (auto p : parents)
     if (auto* parent = children_.held_parent(*c, p))
       end_overdue(*parent);
+  CAISSON_ENSURE(c->id == id && c->where == phase::moving,
+                 "call {} is {} before it has any parents", call_number(id),
+                 name_of(c->where));
   move(*c, children_.start(*c, parents));
 }
 
@@ -283,7 +310,13 @@ void router::cancel_child(std::size_t k, call_id child) {
   auto* c = children_.child_of(k, child);
   if (!c)
     return;
+  CAISSON_ENSURE((c->inside & (layer_bit(k + 1) - 1)) == 0,
+                 "a child of layer {}, call {}, is in layers {:#x}", k,
+                 call_number(child), c->inside);
   cut(*c, -1, outcome::failure(errc::cancelled, false));
+  CAISSON_ENSURE(c->id == child && c->attempt_key == 0,
+                 "call {} is given up, and is with a target",
+                 call_number(child));
   results_.drop(*c);
 }
 

@@ -66,7 +66,7 @@ public:
   /// It rejects it.
   void reject(call_record& r, std::size_t k, errc code, duration retry_after);
 
-  void start_child(call_id child);
+  void start_child(std::size_t k, call_id child);
   void join_child(std::size_t k, call_id child, call_id parent) {
     move(children_.join(k, child, parent));
   }

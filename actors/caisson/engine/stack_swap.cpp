@@ -85,6 +85,9 @@ std::vector<layer_change> stack_swap::apply(next_stack x, bool draining) {
   change_gate(x);
   change_settings(x, found);
   change_layers(std::move(x.layers), found, draining);
+  CAISSON_ENSURE(count_in_force() == found.size(),
+                 "{} layers are in force, of {}", count_in_force(),
+                 found.size());
   return std::exchange(changes_, {});
 }
 
@@ -168,6 +171,9 @@ void stack_swap::change_layers(std::vector<next_layer> next,
       places.push_back(static_cast<std::size_t>(place++));
       continue;
     }
+    CAISSON_ENSURE(k <= *found[i] && *found[i] < layers.size(),
+                   "layer {} of {} stays, after layer {}", *found[i],
+                   layers.size(), k);
     while (k <= *found[i])
       to[k++] = place++;
   }
@@ -189,10 +195,15 @@ void stack_swap::change_layers(std::vector<next_layer> next,
 
 void stack_swap::insert_layer(std::size_t k, bool draining) {
   auto& x = core_.layers[k];
+  CAISSON_ENSURE(x.targets.empty() && x.since == core_.calls.plan(),
+                 "layer {} is new, and has {} targets", k, x.targets.size());
   for (const auto& target : x.owner->targets()) {
     auto info = core_.host.add_target(targets_.next(), target);
     x.targets.push_back(targets_.add(info));
   }
+  CAISSON_ENSURE(!x.is_gone() && x.targets.size() == x.owner->targets().size(),
+                 "layer {} comes with {} targets of {}", k, x.targets.size(),
+                 x.owner->targets().size());
   note(x.owner->name(), "added");
   if (draining)
     core_.layers.run(k, [](policy& p, env& e) { p.drain(e); });
@@ -204,7 +215,16 @@ bool stack_swap::is_bound(std::size_t k) const {
   return x.holds_open && x.owner->acts_when_off();
 }
 
+std::size_t stack_swap::count_in_force() const {
+  std::size_t n = 0;
+  for (std::size_t k = 0; k < core_.layers.size(); ++k)
+    n += core_.layers[k].is_gone() ? 0 : 1;
+  return n;
+}
+
 void stack_swap::end(std::size_t k) {
+  CAISSON_ENSURE(core_.layers[k].retired(), "layer {} ends, and is in force",
+                 k);
   core_.layers[k].owner->retire();
   core_.layers.run(k, [](policy& p, env& e) { p.drain(e); });
 }
@@ -255,6 +275,8 @@ void stack_swap::drop_unused() {
     }
   }
   layer_moves moves{std::move(to), static_cast<std::size_t>(place)};
+  CAISSON_ENSURE(moves.size() < layers.size(), "none of {} layers is unused",
+                 layers.size());
   core_.calls.rearrange(moves);
   layers.rearrange(moves);
 }

@@ -111,6 +111,7 @@ private:
   void insert_layer(std::size_t k, bool draining);
   void note(std::string layer, std::string what);
   [[nodiscard]] bool is_bound(std::size_t k) const;
+  [[nodiscard]] std::size_t count_in_force() const;
   void end(std::size_t k);
   bool retire_unbound();
   [[nodiscard]] bool is_unused(std::size_t k) const;

@@ -1,6 +1,7 @@
 #include <caisson/engine/supervision.hpp>
-#include <caisson/policy/callback.hpp>
 
+#include <caisson/base/ensure.hpp>
+#include <caisson/policy/callback.hpp>
 #include <caisson/policy/schedule_settings.hpp>
 
 #include <algorithm>
@@ -96,6 +97,9 @@ std::optional<time_point> supervision::on_down(time_point now,
   }
   last_delay_ = *delay;
   recent_.push_back(now);
+  CAISSON_ENSURE(recent_.size() <= config_.max_restarts,
+                 "{} restarts, and {} are allowed", recent_.size(),
+                 config_.max_restarts);
   counters_.add(counter::restarts);
   return time_after(now, *delay);
 }

@@ -14,6 +14,8 @@ upstream::upstream(engine_core& core, target_table& targets,
 // -- the worker ---------------------------------------------------------------
 
 void upstream::use(const target_info& x) {
+  CAISSON_ENSURE(!supervised_ && state_ == worker_state::none,
+                 "a worker is given, and one is {} already", state_);
   targets_[worker_target].info = x;
   state_ = worker_state::up;
 }
@@ -147,6 +149,9 @@ void upstream::retire() {
 }
 
 void upstream::end_replaced() {
+  CAISSON_ENSURE(leaving_.empty() || core_.calls.none_moving(),
+                 "of {} calls {} are on the move, which may come back",
+                 core_.calls.live(), core_.calls.in(phase::moving));
   std::erase_if(leaving_, [this](target_id x) {
     if (!targets_[x].calls.empty())
       return false;
@@ -157,6 +162,10 @@ void upstream::end_replaced() {
 }
 
 worker_change upstream::up(const target_info& x) {
+  CAISSON_ENSURE(!making_ && !replacing_, "worker {} is up, and is made",
+                 incarnation_);
+  CAISSON_ENSURE(!ending_ && restart_at_ == never,
+                 "worker {} is up, and is to restart", incarnation_);
   targets_[worker_target].info = x;
   state_ = worker_state::up;
   supervisor_.on_up(core_.now());
@@ -174,6 +183,9 @@ worker_change upstream::on_down(target_id x, actor_end how,
     return lost(how, why);
   if (!ending_ || how == actor_end::unknown)
     return {};
+  CAISSON_ENSURE(state_ == worker_state::restarting && supervised_,
+                 "it is known how worker {} has ended, which is {}",
+                 incarnation_, state_);
   ending_ = false;
   core_.host.forget_worker();
   return follow_end(how, why);
@@ -245,6 +257,9 @@ void upstream::reconfigure(supervision_config c) {
 }
 
 worker_change upstream::plan_restart(const std::string& why) {
+  CAISSON_ENSURE(supervised_ && !making_ && !ending_ && !replacing_,
+                 "worker {} is to restart while it is {}", incarnation_,
+                 state_);
   if (grouped_)
     core_.host.send_to_group(member_state::down, why);
   std::string failure;
@@ -290,8 +305,12 @@ worker_change upstream::follow_group(member_order what,
     case member_order::stop:
       return stop(why);
     case member_order::start:
-      if (awaits_turn_)
+      if (awaits_turn_) {
+        CAISSON_ENSURE(state_ == worker_state::restarting && !making_,
+                       "worker {} waits for its turn, and is {}", incarnation_,
+                       state_);
         return make();
+      }
       if (state_ == worker_state::up)
         core_.host.send_to_group(member_state::up, {});
       else if (state_ == worker_state::ended)
@@ -324,6 +343,8 @@ worker_change upstream::stop(const std::string& why) {
     ++stopped_;
   if (before == worker_state::up || std::exchange(ending_, false))
     core_.host.stop_worker();
+  CAISSON_ENSURE(!ending_ && !replacing_, "worker {} is stopped, and ends",
+                 incarnation_);
   worker_change x;
   auto detail = "with its group: " + why;
   if (!starts_again) {
@@ -343,6 +364,9 @@ worker_change upstream::stop(const std::string& why) {
 }
 
 worker_change upstream::leave_group() {
+  CAISSON_ENSURE(!awaits_turn_ || (grouped_ && !making_),
+                 "worker {} waits for its turn, and is {}", incarnation_,
+                 state_);
   grouped_ = false;
   return awaits_turn_ ? make() : worker_change{};
 }

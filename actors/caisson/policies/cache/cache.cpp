@@ -2,6 +2,7 @@
 
 #include <caisson/base/ensure.hpp>
 #include <caisson/policies/cache/cache_flushes.hpp>
+#include <caisson/policy/call_number.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <fmt/format.h>
@@ -130,6 +131,9 @@ decision cache::load(const call_info& call, progress& saved, mode acts,
 decision cache::join(const call_info& call, progress& saved, env& e) {
   count(counter::joined);
   saved.child = saved.at->second.child;
+  CAISSON_ENSURE(loads_.is_in_progress(saved.child),
+                 "call {} joins call {}, which is no load",
+                 call_number(call.id), call_number(saved.child));
   e.join_child(saved.child, call.id);
   // The child may end before the host gets to that; `expire` comes after it.
   return decision::hold(e.now);
@@ -143,6 +147,9 @@ decision cache::go_alone(progress& saved) {
 
 decision cache::expire(call_info& call, slot& notes, env& e) {
   auto& saved = notes.as<progress>();
+  CAISSON_ENSURE(saved.where == stage::waiting && saved.child != 0,
+                 "call {} is over its time, and waits for no load",
+                 call_number(call.id));
   if (loads_.is_in_progress(saved.child))
     return decision::hold();
   return load(call, saved, mode::enforce, e);
@@ -150,6 +157,9 @@ decision cache::expire(call_info& call, slot& notes, env& e) {
 
 // The load ended because those that it was sent for had no more time.
 decision cache::load_again(const call_info& call, progress& saved, env& e) {
+  CAISSON_ENSURE(saved.child != 0 && !loads_.is_in_progress(saved.child),
+                 "call {} goes on, and its load, call {}, has not ended",
+                 call_number(call.id), call_number(saved.child));
   auto& r = saved.at->second;
   if (auto* unwritten = writes_.value(saved.at->first)) {
     count(counter::hits);
@@ -227,6 +237,9 @@ decision cache::acknowledge(const call_info& call, progress& saved,
                   e.now))
     count(counter::merged);
   store_.invalidate(saved.at);
+  CAISSON_ENSURE(writes_.size() > 0 && !saved.at->second.kept,
+                 "a write of the key {} is acknowledged, {} are known",
+                 saved.at->first, writes_.size());
   return answer(call, saved, std::move(x.answer), e);
 }
 
@@ -262,6 +275,9 @@ decision cache::complete(call_info& call, slot& notes, outcome& result,
       return decision::pass();
     case stage::changing:
     case stage::queued:
+      CAISSON_ENSURE(saved.where == stage::changing || was_released(saved),
+                     "call {} comes back, and waits for a write",
+                     call_number(call.id));
       store_.end_change(saved.at);
       [[fallthrough]];
     case stage::answered:
@@ -319,6 +335,9 @@ kept_message cache::take_content(call_id child) {
 
 bool cache::learn(place at, load_number number, const outcome& o, env& e) {
   auto& r = at->second;
+  CAISSON_ENSURE(r.pins > 0 && number > 0 && number <= store_.last_load(),
+                 "load {} of {} ends, {} use the key {}", number,
+                 store_.last_load(), r.pins, at->first);
   if (store_.is_outdated(r, number))
     return false;
   if (!o.ok && !is_negative(config_, o, e)) {

@@ -63,6 +63,9 @@ bool cache_store::keep(place at, kept_message value, time_point expires,
   r.use = used_.insert(used_.begin(), at);
   r.kept = true;
   r.life = life_;
+  CAISSON_ENSURE(used_.size() + old_.size() <= records_.size(),
+                 "{} answers are kept for {} keys", used_.size() + old_.size(),
+                 records_.size());
   return true;
 }
 
@@ -70,7 +73,10 @@ void cache_store::drop(place at) {
   auto& r = at->second;
   if (!r.kept)
     return;
-  (r.life == life_ ? used_ : old_).erase(r.use);
+  auto& list = r.life == life_ ? used_ : old_;
+  CAISSON_ENSURE(!list.empty() && *r.use == at,
+                 "the answer of the key {} is not in its list", at->first);
+  list.erase(r.use);
   r.kept = false;
   r.value = nullptr;
 }
@@ -115,6 +121,9 @@ void cache_store::forget(time_point now) {
   forgotten_ = ++loads_;
   ++life_;
   old_.splice(old_.end(), used_);
+  CAISSON_ENSURE(used_.empty() && old_.size() <= records_.size(),
+                 "{} of {} keys have an old answer", old_.size(),
+                 records_.size());
   drop_old();
   pause(now);
 }

@@ -1,6 +1,7 @@
 // The answers that a cache keeps, and what it knows of their keys.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policies/cache/cache_config.hpp>
 #include <caisson/policy/policy.hpp>
@@ -89,7 +90,11 @@ public:
   bool keep(place at, kept_message value, time_point expires, bool negative);
 
   /// The answer is used.
-  void touch(place at) { used_.splice(used_.begin(), used_, at->second.use); }
+  void touch(place at) {
+    CAISSON_ENSURE(at->second.kept && at->second.life == life_,
+                   "no answer is kept for the key {}", at->first);
+    used_.splice(used_.begin(), used_, at->second.use);
+  }
 
   /// Forgets the answer, if there is one.
   void drop(place at);

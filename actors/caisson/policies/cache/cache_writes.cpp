@@ -45,12 +45,18 @@ bool cache_writes::put(const cache_config& c, const std::string& key,
   } else if (!replaces) {
     saved.newer_since = now;
   }
+  CAISSON_ENSURE(by_age_.size() == entries_.size()
+                   && by_due_.size() + flushes_.size() == entries_.size(),
+                 "{} writes, {} by age, {} are due, {} in flight",
+                 entries_.size(), by_age_.size(), by_due_.size(),
+                 flushes_.size());
   return replaces;
 }
 
 cache_writes::place cache_writes::wait(std::string_view key, call_id call,
                                        time_point now) {
   auto i = entries_.find(key);
+  CAISSON_ENSURE(i != entries_.end(), "there is no write of the key {}", key);
   auto& saved = i->second;
   // One that failed keeps its time, as the worker may be overloaded.
   if (saved.child == 0 && saved.failures == 0)
@@ -72,6 +78,8 @@ void cache_writes::hurry(time_point now) {
     x.who->second.due = std::min(x.at, now);
     all.insert(due_turn(x.who));
   }
+  CAISSON_ENSURE(all.size() == by_due_.size(), "{} of {} writes are due",
+                 all.size(), by_due_.size());
   by_due_ = std::move(all);
 }
 
@@ -97,6 +105,8 @@ void cache_writes::sent(call_id child) {
                  "{} writes are due, of {}", by_due_.size(), entries_.size());
   auto i = by_due_.begin()->who;
   auto& saved = i->second;
+  CAISSON_ENSURE(saved.child == 0, "call {} flushes the key {} already",
+                 call_number(saved.child), i->first);
   by_due_.erase(by_due_.begin());
   saved.sending = std::exchange(saved.latest.content, nullptr);
   saved.child = child;
@@ -153,7 +163,7 @@ cache_writes::entry_map::iterator cache_writes::end_flush(call_id child) {
   CAISSON_ENSURE(!node.empty(), "call {} is not a flush", call_number(child));
   auto i = node.mapped();
   CAISSON_ENSURE(i->second.child == child, "the key {} is with call {}",
-                 i->first, i->second.child);
+                 i->first, call_number(i->second.child));
   i->second.child = 0;
   return i;
 }
@@ -172,7 +182,8 @@ cache_writes::result cache_writes::finish(entry_map::iterator i,
     by_due_.insert(due_turn(i));
     return {.key = i->first};
   }
-  by_age_.erase(oldest_turn(i));
+  auto erased = by_age_.erase(oldest_turn(i));
+  CAISSON_ENSURE(erased == 1, "the write of the key {} has no age", i->first);
   result out{i->first, true, std::move(saved.latest.value),
              std::move(saved.waiting)};
   entries_.erase(i);
@@ -180,13 +191,15 @@ cache_writes::result cache_writes::finish(entry_map::iterator i,
 }
 
 void cache_writes::set_due(entry_map::iterator i, time_point at) {
-  by_due_.erase(due_turn(i));
+  auto erased = by_due_.erase(due_turn(i));
+  CAISSON_ENSURE(erased == 1, "the write of the key {} was not due", i->first);
   i->second.due = at;
   by_due_.insert(due_turn(i));
 }
 
 void cache_writes::set_since(entry_map::iterator i, time_point at) {
-  by_age_.erase(oldest_turn(i));
+  auto erased = by_age_.erase(oldest_turn(i));
+  CAISSON_ENSURE(erased == 1, "the write of the key {} has no age", i->first);
   i->second.since = at;
   by_age_.insert(oldest_turn(i));
 }

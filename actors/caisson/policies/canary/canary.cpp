@@ -94,7 +94,7 @@ bool canary::is_mirrored(const call_info& call, env& e) const {
 decision canary::complete(call_info& call, slot& notes, outcome& result,
                           env& e) {
   auto& saved = notes.as<progress>();
-  auto was_overdue = take_from_canary(saved);
+  auto was_overdue = take_from_canary(call.id, saved);
   saved.may_have_executed = saved.may_have_executed || result.may_have_executed;
   result.may_have_executed = saved.may_have_executed;
   if (saved.where == place::second)
@@ -117,11 +117,16 @@ decision canary::complete(call_info& call, slot& notes, outcome& result,
   return decision::hold();
 }
 
-bool canary::take_from_canary(progress& saved) {
+bool canary::take_from_canary(call_id id, progress& saved) {
   auto at = std::exchange(saved.at, detail::canary_calls::none);
   if (at == detail::canary_calls::none)
     return false;
+  CAISSON_ENSURE(with_canary_ <= static_cast<std::int64_t>(calls_.size()),
+                 "{} of {} calls are with the canary", with_canary_,
+                 calls_.size());
   auto was = calls_.take(at);
+  CAISSON_ENSURE(was.id == id, "call {} comes back in place of call {}",
+                 call_number(id), call_number(was.id));
   if (was.handed_over) {
     saved.where = place::second;
     // The canary has it, and may be at it.
@@ -145,11 +150,11 @@ bool canary::may_repeat(const call_info& call, const progress& saved,
          && (!saved.may_have_executed || call.idempotent == idempotence::yes);
 }
 
-void canary::abandon(call_info&, slot& notes, const outcome& why,
+void canary::abandon(call_info& call, slot& notes, const outcome& why,
                      bool in_flight, env& e) {
   auto& saved = notes.as<progress>();
   mirrors_.take(saved.kept);
-  auto was_overdue = take_from_canary(saved);
+  auto was_overdue = take_from_canary(call.id, saved);
   if (saved.where == place::second)
     return;
   // A call that was not sent says nothing about either side.
@@ -164,6 +169,9 @@ void canary::abandon(call_info&, slot& notes, const outcome& why,
 
 void canary::note_canary(const progress& saved, const outcome& o,
                          canary_verdict v, bool was_overdue, env& e) {
+  CAISSON_ENSURE(saved.run <= stages_.run() && with_canary_ >= 0,
+                 "a call of run {} ends in run {}, {} are with the canary",
+                 saved.run, stages_.run(), with_canary_);
   catch_up(e);
   constexpr counter names[] = {counter::canary_succeeded,
                                counter::canary_failed, counter::canary_neutral};
@@ -246,6 +254,9 @@ decision canary::child_done(call_id child, outcome& result, env& e) {
   auto m = mirrors_.end(child);
   if (!m)
     return decision::pass();
+  CAISSON_ENSURE(
+    m->run <= stages_.run(), "call {} mirrors call {} of run {}, after run {}",
+    call_number(child), call_number(m->call), m->run, stages_.run());
   // A child that ended for another reason has no answer.
   auto ended = !result.ok
                && verdict_on(result, config_, e) == canary_verdict::neutral;
@@ -355,6 +366,8 @@ void canary::hand_over(env& e) {
   };
   while (
     auto call = calls_.take_hand_over(config_.hand_over_after, e.now, may_go)) {
+    CAISSON_ENSURE(with_canary_ > 0, "call {} is handed over, and {} are there",
+                   call_number(*call), with_canary_);
     --with_canary_;
     count(counter::canary_neutral);
     count(counter::handed_over);

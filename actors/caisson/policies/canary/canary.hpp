@@ -167,7 +167,7 @@ private:
   // -- results ----------------------------------------------------------------
 
   // Takes the call from the canary. Returns whether it counted as too slow.
-  bool take_from_canary(progress& saved);
+  bool take_from_canary(call_id id, progress& saved);
   void send_to_baseline(call_id call, std::string_view why, env& e);
   bool time_call(const progress& saved, const outcome& o, canary_verdict v,
                  env& e);

@@ -1,6 +1,7 @@
 // The calls that a canary has, from the oldest on.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/pooled_list.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policy/call_info.hpp>
@@ -63,6 +64,8 @@ public:
 
   /// Marks that call, and returns it.
   const call& take_overdue() {
+    CAISSON_ENSURE(on_time_ != none && !list_[on_time_].overdue,
+                   "none of {} calls becomes too slow", list_.size());
     auto& x = list_[on_time_];
     x.overdue = true;
     time_from(list_.next(on_time_));
@@ -97,6 +100,8 @@ public:
   std::optional<call_id> take_hand_over(duration after, time_point now,
                                         F may_go) {
     while (now >= next_hand_over(after)) {
+      CAISSON_ENSURE(kept_ != none && !list_[kept_].handed_over,
+                     "none of {} calls is to be handed over", list_.size());
       auto& x = list_[kept_];
       // The last of a run takes its entry along.
       keep_from(list_.next(kept_));

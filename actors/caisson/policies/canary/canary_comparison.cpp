@@ -1,5 +1,7 @@
 #include <caisson/policies/canary/canary_comparison.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,6 +68,10 @@ void canary_comparison::roll(const canary_rules& c, time_point now) {
   if (now < time_after(present_since_, c.window / 2)
       || present_.canary.answers < c.min_calls)
     return;
+  const auto& x = present_.canary;
+  CAISSON_ENSURE(x.failures <= x.answers && x.slow <= x.timed,
+                 "{} of {} answers are failures, {} of {} slow", x.failures,
+                 x.answers, x.slow, x.timed);
   keep_baseline(c);
   before_ = std::exchange(present_, {});
   present_since_ = now;

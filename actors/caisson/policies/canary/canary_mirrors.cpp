@@ -1,6 +1,8 @@
 #include <caisson/policies/canary/canary_mirrors.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/canary/difference_text.hpp>
+#include <caisson/policy/call_number.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <fmt/format.h>
@@ -21,6 +23,11 @@ std::string text_of_answer(bool ok, std::uint64_t category, std::uint8_t code,
 }
 
 } // namespace
+
+void canary_mirrors::start(call_id child, mirror m) {
+  auto fresh = running_.emplace(child, std::move(m)).second;
+  CAISSON_ENSURE(fresh, "call {} is a mirror already", call_number(child));
+}
 
 canary_mirrors::content canary_mirrors::take_asked(call_id child) {
   auto i = running_.find(child);

@@ -89,7 +89,7 @@ public:
   [[nodiscard]] std::size_t size() const noexcept { return running_.size(); }
 
   /// The canary gets the call `m` as the child call `child`.
-  void start(call_id child, mirror m) { running_.emplace(child, std::move(m)); }
+  void start(call_id child, mirror m);
 
   /// The content of the child; null if nothing is kept of it. Moves it out.
   [[nodiscard]] content take_asked(call_id child);

@@ -68,6 +68,8 @@ const canary_stage& canary_stages::ruling_stage() const {
 
 bool canary_stages::enter(phase next, std::size_t stage, std::string_view why,
                           env& e) {
+  CAISSON_ENSURE(next != phase::stage || stage < config_.stages.size(),
+                 "stage {} of {} begins", stage, config_.stages.size());
   auto from = state();
   phase_ = next;
   stage_ = stage;

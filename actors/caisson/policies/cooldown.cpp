@@ -84,6 +84,9 @@ void cooldown::abandon(call_info&, slot&, const outcome&, bool, env&) {
 }
 
 void cooldown::stay_away_for(duration d, env& e) {
+  CAISSON_ENSURE(d > duration::zero() && d <= config_.max_time,
+                 "calls stay away for {} ns, at most {} ns", d.count(),
+                 config_.max_time.count());
   catch_up(e);
   auto end_of_this = time_after(e.now, d);
   if (cooling_ && end_of_this <= until_)
@@ -126,6 +129,9 @@ void cooldown::move_to(bool cooling, std::string_view why, env& e) {
 void cooldown::adapt(env&) {
   if (cooling_)
     until_ = std::min(until_, time_after(asked_at_, config_.max_time));
+  CAISSON_ENSURE(!cooling_ || until_ >= asked_at_,
+                 "it is {}, and ends {} ns before it began", state(),
+                 (asked_at_ - until_).count());
 }
 
 void cooldown::forget(env& e) {

@@ -204,6 +204,9 @@ decision fallback::give_up(progress& saved, counter why) {
 
 void fallback::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
   auto& saved = notes.as<progress>();
+  CAISSON_ENSURE(
+    saved.next <= chain_.size() && (saved.next > 0 || !saved.placed),
+    "a call with alternative {} of {} has a place", saved.next, chain_.size());
   keep_place(saved, false);
   count(saved.next == 0 ? counter::abandoned : counter::abandoned_in_fallback);
 }

@@ -82,6 +82,9 @@ void semaphore::lent_to(const waiter&, env&) {
 
 void semaphore::adapt(env& e) {
   adapt_queue(e);
+  CAISSON_ENSURE(permits_.next(free()) == detail::partitioned_limit::none,
+                 "{} calls wait while {} permits are free", permits_.waiting(),
+                 free());
 }
 
 void semaphore::list_gauges(std::vector<metric>& out) const {

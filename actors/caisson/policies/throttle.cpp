@@ -1,5 +1,7 @@
 #include <caisson/policies/throttle.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -129,11 +131,16 @@ void throttle::credit(const outcome& o, env& e) {
     case sign::accepted:
       count(counter::accepted);
       window_.add(false, e.now);
+      CAISSON_ENSURE(accepts() > 0, "{} calls, {} were not accepted",
+                     window_.total(), window_.failures());
       break;
     case sign::not_accepted:
       count(counter::not_accepted);
       window_.add(true, e.now);
       last_failure_ = std::max(last_failure_, e.now);
+      CAISSON_ENSURE(window_.failures() > 0 && accepts() >= 0,
+                     "{} calls, {} were not accepted", window_.total(),
+                     window_.failures());
       break;
     case sign::none:
       count(counter::ignored);
@@ -255,6 +262,9 @@ void throttle::prepare(throttle_config&, env& e) {
 
 void throttle::adapt(env& e) {
   window_.resize(config_.window, steps, e.now);
+  CAISSON_ENSURE(window_.failures() >= 0 && accepts() >= 0,
+                 "{} calls, {} were not accepted", window_.total(),
+                 window_.failures());
   auto tokens = tokens_for(config_.min_rate);
   floor_.reshape(tokens, a_second, tokens);
   if (check_at_ != never)
@@ -267,6 +277,8 @@ void throttle::forget(env& e) {
   last_rejection_ = last_failure_ = time_point::min();
   check_at_ = never;
   move_to(false, "reset", e);
+  CAISSON_ENSURE(window_.total() == 0 && rejection() <= 0,
+                 "{} calls are known after a reset", window_.total());
 }
 
 void throttle::list_gauges(std::vector<metric>& out) const {

@@ -229,6 +229,8 @@ void deadline::adapt(env& e) {
   if (learner_)
     (void)learner_->limit(e.now, config_.timeout);
   reported_ = present_timeout();
+  CAISSON_ENSURE((learner_ != nullptr) == config_.learned.on,
+                 "whether a limit is learned is not what is set");
 }
 
 void deadline::list_gauges(std::vector<metric>& out) const {
@@ -246,6 +248,8 @@ void deadline::list_gauges(std::vector<metric>& out) const {
 void deadline::forget(env&) {
   if (learner_)
     learner_->clear();
+  CAISSON_ENSURE(!learner_ || learner_->samples() == 0,
+                 "{} calls are known after a reset", learner_->samples());
 }
 
 } // namespace caisson

@@ -1,5 +1,7 @@
 #include <caisson/policies/deadline/limit_learner.hpp>
 
+#include <caisson/base/ensure.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -123,6 +125,9 @@ std::optional<duration> limit_learner::limit(time_point now,
     last_.reset();
   else
     last_ = compute(last_.value_or(otherwise));
+  CAISSON_ENSURE(!last_ || (*last_ >= config_.least && *last_ <= config_.most),
+                 "a limit of {} ns, from {} to {} ns", last_->count(),
+                 config_.least.count(), config_.most.count());
   return last_;
 }
 

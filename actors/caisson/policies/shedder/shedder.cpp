@@ -126,6 +126,8 @@ std::uint8_t shedder::user_priority(std::string_view key, env& e) {
 }
 
 decision shedder::shed(const call_info& call, env& e) {
+  CAISSON_ENSURE(levels_.sheds() && cause_ != signal::none,
+                 "it is {}, and sheds for reason {}", state(), cause_);
   auto why = counter::shed_cpu;
   switch (cause_) {
     case signal::memory:
@@ -155,6 +157,8 @@ detail::callee_threshold::verdict shedder::judge_for_callee(call_info& call,
                                                             env& e) {
   using detail::shed_levels;
   std::uint32_t group = call.user_priority;
+  CAISSON_ENSURE(group <= shed_levels::groups, "group {} of {}", group,
+                 shed_levels::groups);
   auto first = shed_levels::level_of(call.priority, 0);
   if (group == 0 && callee_.cuts(first, shed_levels::groups)) {
     group = static_cast<std::uint32_t>(1 + e.random.below(shed_levels::groups));
@@ -165,6 +169,8 @@ detail::callee_threshold::verdict shedder::judge_for_callee(call_info& call,
 }
 
 void shedder::send_sample(call_info& call, std::uint16_t stands_for, env& e) {
+  CAISSON_ENSURE(stands_for > 0 && stands_for <= most_stood_for,
+                 "a call stands for {} of {}", stands_for, most_stood_for);
   callee_.sent(e.now);
   count(counter::asked);
   if (acts_)
@@ -433,6 +439,9 @@ void shedder::adapt(env& e) {
 void shedder::forget(env& e) {
   auto before = state();
   levels_.open();
+  CAISSON_ENSURE(!levels_.sheds() && meter_.in_flight() >= 0,
+                 "it is {} after a reset, {} calls in flight", state(),
+                 meter_.in_flight());
   meter_.forget(e.now);
   floor_.fill(e.now);
   hot_until_ = time_point::min();

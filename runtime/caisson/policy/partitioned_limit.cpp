@@ -49,6 +49,8 @@ void partitioned_limit::set_shares(const partition_settings& p) {
     parts_[i].share = std::min(billionths_of(p.list[i].share), left);
     left -= parts_[i].share;
   }
+  CAISSON_ENSURE(left >= 0 && !parts_.empty(),
+                 "{} partitions are left a share of {}", parts_.size(), left);
   parts_.back().share = left;
   // They are split with the next limit.
   limit_ = -1;
@@ -142,6 +144,12 @@ void partitioned_limit::rebuild(const partition_settings& p, env& e) {
     x.calls.adopt(std::move(w), s);
   }
   trim_homes();
+  std::size_t waiting = 0;
+  for (const auto& x : parts_)
+    waiting += x.calls.size();
+  CAISSON_ENSURE(waiting == waiting_ && moved_.size() >= waiting,
+                 "{} of {} calls wait in {} new queues", waiting, waiting_,
+                 parts_.size());
 }
 
 std::vector<std::int64_t> partitioned_limit::shares() const {
@@ -159,6 +167,9 @@ void partitioned_limit::split(std::int64_t limit, std::int64_t most,
   auto now = split_limit(limit, shares());
   auto highest = split_limit(most, shares());
   auto waiting = split_limit(static_cast<std::int64_t>(places), shares());
+  CAISSON_ENSURE(now.size() == parts_.size() && limit >= 0,
+                 "{} permits are split into {} parts for {}", limit, now.size(),
+                 parts_.size());
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     parts_[i].guaranteed = now[i];
     parts_[i].highest = highest[i];
@@ -405,6 +416,8 @@ partitioned_limit::entry partitioned_limit::take_next(part p) {
 }
 
 partitioned_limit::entry partitioned_limit::drop_next(part p) {
+  CAISSON_ENSURE(p < parts_.size() && !parts_[p].calls.empty(),
+                 "{} calls wait, none of part {}", waiting_, p);
   auto w = parts_[p].calls.drop_next();
   taken(w.call);
   return w;

@@ -36,6 +36,9 @@ void retry_budget::charge(time_point now, std::uint32_t cost) {
   roll(now);
   auto there = std::max<std::int64_t>(sum_ + reserve_, 0);
   book(-std::min<std::int64_t>(cost * unit, there));
+  CAISSON_ENSURE(there == 0 || sum_ + reserve_ >= 0,
+                 "a retry takes {} more than the {} that there are",
+                 -(sum_ + reserve_), there);
 }
 
 std::int64_t retry_budget::balance(time_point now) {

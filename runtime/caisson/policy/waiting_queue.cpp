@@ -112,6 +112,9 @@ void waiting_queue::adopt(entry w, stay& s) {
   weight_ += w.permits;
   s.place = entries_.push_back(std::move(w));
   give_turn(s.place);
+  CAISSON_ENSURE(weight_ > 0 && all_have_turns(),
+                 "not all of {} calls of weight {} have a turn",
+                 entries_.size(), weight_);
 }
 
 std::vector<waiting_queue::entry> waiting_queue::take_all() {
@@ -178,6 +181,7 @@ waiting_queue::entry waiting_queue::take(handle h, bool pays) {
   else if (order_ == wait_order::fair)
     fair_.leave(h, pays);
   auto w = entries_.erase(h);
+  CAISSON_ENSURE(w.call != 0, "a call leaves place {}, where none waits", h);
   weight_ -= w.permits;
   CAISSON_ENSURE(weight_ >= 0 && (weight_ == 0 || !entries_.empty()),
                  "{} calls of weight {} wait", entries_.size(), weight_);

@@ -1,9 +1,11 @@
 // Keeps one policy for each key of the calls.
 #pragma once
 
-#include <caisson/policies/keyed/key_table.hpp>
+#include <caisson/policies/keyed/key_kind.hpp>
+#include <caisson/policies/keyed/key_room.hpp>
+#include <caisson/policies/keyed/key_turns.hpp>
 #include <caisson/policies/keyed/keyed_calls.hpp>
-#include <caisson/policies/keyed/keyed_changes.hpp>
+#include <caisson/policies/keyed/keyed_counters.hpp>
 #include <caisson/policies/keyed/keyed_keys.hpp>
 #include <caisson/policies/keyed/per_key_config.hpp>
 #include <caisson/policy/counters.hpp>
@@ -11,7 +13,6 @@
 #include <caisson/policy/policy.hpp>
 #include <caisson/settings/settings.hpp>
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -38,27 +39,6 @@ struct keyed_config : Policy::config_type {
   per_key_config per_key = {};
 };
 
-// -- counters -----------------------------------------------------------------
-
-/// What a keyed policy counts itself; docs/keyed.md says what each means.
-enum class keyed_counter : std::uint8_t {
-  keys_made,
-  keys_evicted,
-  keys_expired,
-  keyless,
-  refused_keys,
-  refused_keyless,
-  count_
-};
-
-template <>
-struct enum_names<keyed_counter> {
-  static constexpr std::string_view value[] = {
-    "keys_made", "keys_evicted", "keys_expired",
-    "keyless",   "refused_keys", "refused_keyless",
-  };
-};
-
 // -- policy -------------------------------------------------------------------
 
 /// Keeps policies of one kind by the keys of the calls, and passes each call on
@@ -72,13 +52,13 @@ struct enum_names<keyed_counter> {
 /// new settings reach keys that have calls at once, and the others when they
 /// are next used; besides, `most_at_once` of them in each turn, as those that
 /// are to be dropped, until all have followed.
-class keyed_policy : public policy {
+class keyed_policy : public policy, protected detail::key_kind {
 public:
   /// How many keys without calls one turn sees to, and how long the layer then
   /// leaves the host to others.
-  static constexpr std::size_t most_at_once = 1000;
+  static constexpr std::size_t most_at_once = detail::key_pace::most_at_once;
   /// See `most_at_once`.
-  static constexpr duration pause = std::chrono::milliseconds(1);
+  static constexpr duration pause = detail::key_pace::pause;
 
   // -- calls ------------------------------------------------------------------
 
@@ -137,76 +117,36 @@ public:
   }
 
 protected:
-  // -- for the kind of policy to override -------------------------------------
-
-  /// The settings of the keys, as they are in force.
-  [[nodiscard]] virtual const per_key_config& per_key() const noexcept = 0;
-  /// A new policy for that key, with the settings that overrides give it. An
-  /// empty key is that of calls without one, or of no call at all.
-  [[nodiscard]] virtual std::unique_ptr<policy>
-  make(std::string_view key) const = 0;
-  /// Gives the policy of that key the settings that it has by now.
-  virtual void change(std::string_view key, policy& p, env& e) const = 0;
-  /// Whether forgetting the policy at `now` loses nothing of importance.
-  [[nodiscard]] virtual bool is_idle(const policy& p,
-                                     time_point now) const noexcept = 0;
-
-  // -- for it to use ----------------------------------------------------------
-
   /// To be called once, when `make` can be.
   void start();
   /// The settings have changed, including those of the keys.
   void adopt(env& e);
 
 private:
-  using entry = detail::key_entry;
-
-  // -- turns ------------------------------------------------------------------
-
-  template <class F>
-  decltype(auto) turn(entry& x, env& e, F f, bool quiet = false);
-  template <class F>
-  decltype(auto) turn_as_it_is(entry& x, env& e, F f, bool quiet);
   template <class F>
   decision take_in(const call_info& call, env& e, F f);
-  void carry(entry& x, env& e, std::size_t first);
+  detail::key_entry* add_key(const call_info& call, decision& refusal, env& e);
   decision refuse(keyed_counter why, std::string_view detail,
                   const call_info& call, env& e);
+  [[nodiscard]] detail::key_entry* take_back(const call_info& call);
   void see(const env& e) {
     keys_.see(e.now);
     calls_.see(e.now);
   }
 
-  // -- keys that come and go --------------------------------------------------
-
-  entry* entry_for(const call_info& call, decision& refusal, env& e);
-  std::unique_ptr<entry> make_entry(const std::string& key, env& e);
-  bool evict(env& e);
-  bool make_room(env& e);
-  void expire_idle(bool guarded, std::size_t& budget, env& e);
-
-  // -- changes for all keys ---------------------------------------------------
-
-  void send_all(const detail::key_change& c, env& e);
-  void apply(const detail::key_change& c, entry& x, env& e);
-  void catch_up(entry& x, env& e);
-  void catch_up_and_rest(entry& x, env& e);
-  void visit(env& e);
-  void clear(env& e);
-  void shrink(env& e);
+  void reset(env& e);
   [[nodiscard]] bool has_chores() const noexcept;
   void do_chores(env& e);
+  void put_off_chores(const env& e) { chores_at_ = time_after(e.now, pause); }
 
   detail::keyed_keys keys_;
   detail::keyed_calls calls_;
-  detail::keyed_changes changes_;
-  // Whether keys are being dropped because of a lower `max_keys`.
-  bool shrinking_ = false;
+  counters<keyed_counter> counters_;
+  detail::key_turns turns_{*this, keys_, calls_};
+  detail::key_room room_{*this, keys_, turns_, counters_};
   // When the next turn for what is left to do is due.
   time_point chores_at_ = time_point::min();
-  time_point expiry_at_ = time_point::min();
   std::function<bool()> enforces_;
-  counters<keyed_counter> counters_;
 };
 
 /// A policy of the kind `Policy` for each key of the calls. Each can do what it

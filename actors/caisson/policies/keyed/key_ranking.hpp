@@ -1,6 +1,7 @@
 // Orders entries of keys by a weight that changes.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policies/keyed/key_table.hpp>
 
 #include <algorithm>
@@ -47,6 +48,9 @@ public:
     auto at = std::exchange(x.*Place, key_entry::nowhere);
     if (at == key_entry::nowhere)
       return;
+    CAISSON_ENSURE(at < heap_.size() && heap_[at].who == &x,
+                   "place {} of {} is not that of the key {}", at, heap_.size(),
+                   x.key);
     auto last = heap_.back();
     heap_.pop_back();
     if (at < heap_.size())

@@ -1,5 +1,6 @@
 #include <caisson/policies/keyed/key_sums.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/policy/callback.hpp>
 
 #include <algorithm>
@@ -65,8 +66,12 @@ void key_sums::freshen(key_entry& x) {
 // Its place in the rankings stays, and is not used while it is fresh.
 void key_sums::enter(key_entry& x) {
   auto& place = fresh_[next_];
-  if (place)
+  if (place) {
+    CAISSON_ENSURE(place->fresh == next_,
+                   "the key {} is fresh at {}, not at {}", place->key,
+                   place->fresh, next_);
     rank(*place);
+  }
   place = &x;
   x.fresh = next_;
   next_ = (next_ + 1) % most_fresh;
@@ -86,6 +91,7 @@ void key_sums::remove(key_entry& x) {
   if (x.fresh == key_entry::nowhere) {
     count(x, -1, gauges);
   } else {
+    CAISSON_ENSURE(fresh_[x.fresh] == &x, "the key {} is not fresh", x.key);
     count(x, 1, counters);
     fresh_[std::exchange(x.fresh, key_entry::nowhere)] = nullptr;
   }

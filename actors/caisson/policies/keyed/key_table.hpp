@@ -1,6 +1,7 @@
 // The keys of a keyed policy, with what each has.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/linked.hpp>
 #include <caisson/base/random.hpp>
 #include <caisson/base/sip_hash.hpp>
@@ -108,7 +109,9 @@ public:
     }
     auto& added = *x;
     added.number = ++last_number_;
-    entries_.emplace(std::string_view{added.key}, std::move(x));
+    auto is_new = entries_.emplace(std::string_view{added.key}, std::move(x))
+                    .second;
+    CAISSON_ENSURE(is_new, "a key is added twice");
     visited_->push_back(added);
     return added;
   }
@@ -117,6 +120,8 @@ public:
     if (last_ == &x)
       last_ = nullptr;
     auto i = entries_.find(std::string_view{x.key});
+    CAISSON_ENSURE(i != entries_.end() && i->second.get() == &x,
+                   "the key {} is not here", x.key);
     // The key must outlive its place in the map.
     auto last = std::move(i->second);
     entries_.erase(i);

@@ -34,6 +34,8 @@ key_entry* keyed_calls::take_child(call_id child) {
     return nullptr;
   auto* x = i->second;
   children_.erase(i);
+  CAISSON_ENSURE(x->busy > 0, "the key {} does not have child {}", x->key,
+                 child);
   return x;
 }
 

@@ -26,7 +26,10 @@ public:
   // -- calls ------------------------------------------------------------------
 
   /// The call passes without a key, and no policy has it.
-  void pass(call_id call) { passing_.insert(call); }
+  void pass(call_id call) {
+    auto is_new = passing_.insert(call).second;
+    CAISSON_ENSURE(is_new, "call {} passes twice at once", call);
+  }
 
   [[nodiscard]] bool passes(call_id call) const {
     return passing_.contains(call);
@@ -59,6 +62,9 @@ public:
   /// The policy holds the call, of which it may have asked something already,
   /// from the request `first` on.
   void hold(key_entry& x, call_id call, const env& e, std::size_t first);
+
+  /// Whether a policy holds the call, or would if the host acted on that.
+  [[nodiscard]] bool holds(call_id call) const { return held_.contains(call); }
 
   /// The call is held no more.
   void go_on(call_id call) {

@@ -1,6 +1,7 @@
 // Changes for all keys of a keyed policy, which the keys follow one by one.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policies/keyed/keyed_keys.hpp>
 #include <caisson/policy/policy.hpp>
@@ -57,6 +58,8 @@ public:
   template <class F>
   void catch_up(key_entry& x, F apply) {
     auto known = std::exchange(x.epoch, epoch_);
+    CAISSON_ENSURE(known <= epoch_, "a key knows change {} of {}", known,
+                   epoch_);
     for (const auto& c : changes_)
       if (c.epoch > known)
         apply(c);

@@ -60,7 +60,10 @@ bool keyed_keys::is_guarded(const key_entry& x) const {
 }
 
 void keyed_keys::drop(key_entry& x) {
-  CAISSON_ENSURE(x.busy == 0, "the key {} has {} calls", x.key, x.busy);
+  CAISSON_ENSURE(x.busy == 0 && !x.at_work, "the key {} has {} calls", x.key,
+                 x.busy);
+  CAISSON_ENSURE(x.life == life_ && x.used <= clock_,
+                 "the key {} was dropped by a reset", x.key);
   sums_.remove(x);
   timers_.cancel(x.timer);
   table_.erase(x);
@@ -76,8 +79,13 @@ void keyed_keys::drop_shared() {
 
 void keyed_keys::clear() {
   auto stay = those_at_work();
+  const auto before = table_.size();
   remains_.push_back({table_.split(stay), std::move(idle_), std::move(guarded_),
                       std::move(sums_)});
+  CAISSON_ENSURE(table_.size() == stay.size()
+                   && remains_.back().table.size() + stay.size() == before,
+                 "{} keys stay of {}, and {} have calls", table_.size(), before,
+                 stay.size());
   sums_ = key_sums{*blank_->machine};
   blank_->life = ++life_;
   if (shared_)
@@ -120,6 +128,7 @@ std::optional<key_entry*> keyed_keys::pop_due(time_point now) {
   auto& x = **due;
   if (x.life != life_)
     return nullptr;
+  CAISSON_ENSURE(x.wake_at <= now, "the key {} is woken too early", x.key);
   x.wake_at = never;
   return &x;
 }

@@ -20,7 +20,7 @@ public:
   /// Neither admitted nor refused: `error` is none.
   admission() = default;
   /// Made by guards.
-  admission(detail::guard_host& host, detail::guard_host::opened x)
+  admission(detail::guard_host& host, detail::opened_call x)
     : host_(x.token == 0 ? nullptr : &host), opened_(std::move(x)) {}
 
   /// Takes it over; `other` is over.
@@ -80,7 +80,7 @@ private:
   }
 
   detail::guard_host* host_ = nullptr;
-  detail::guard_host::opened opened_ = {};
+  detail::opened_call opened_ = {};
 };
 
 } // namespace caisson

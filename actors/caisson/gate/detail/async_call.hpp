@@ -3,7 +3,9 @@
 
 #include <caisson/caf/messages.hpp>
 #include <caisson/gate/attempt.hpp>
-#include <caisson/gate/detail/guard_host.hpp>
+#include <caisson/gate/detail/attempt_maker.hpp>
+#include <caisson/gate/detail/guard_caller.hpp>
+#include <caisson/gate/detail/guard_link.hpp>
 #include <caisson/gate/event_loop.hpp>
 #include <caisson/gate/result.hpp>
 
@@ -31,6 +33,7 @@ struct async_attempt_state {
 };
 
 class async_call;
+class guard_host;
 
 /// An attempt that was started. Whoever carries it out keeps it until its end;
 /// if he destroys it before, the attempt has failed. Keeps the call.
@@ -93,7 +96,7 @@ protected:
   [[nodiscard]] event_loop& loop() const noexcept { return *loop_; }
 
 private:
-  friend class guard_host;
+  friend class async_calls;
   friend class async_attempt;
 
   virtual std::shared_ptr<async_attempt_state> make_state() = 0;
@@ -113,10 +116,10 @@ private:
 
   void carry_on();
 
-  // What follows belongs to the host, and is protected by its mutex.
+  // What follows belongs to the guard, and is protected by its mutex.
   const std::shared_ptr<event_loop> loop_;
   std::shared_ptr<guard_link> link_;
-  std::unique_ptr<guard_host::caller> caller_;
+  const std::unique_ptr<guard_caller> caller_;
   /// Itself, as long as the engine refers to it.
   std::shared_ptr<async_call> self_;
   /// The attempt in progress.

@@ -1,0 +1,38 @@
+// Calls of a guard whose work is done somewhere else.
+#pragma once
+
+#include <caisson/gate/detail/attempt_maker.hpp>
+#include <caisson/gate/detail/guard_core.hpp>
+#include <caisson/gate/detail/opened_call.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace caisson::detail {
+
+/// Admits calls, or refuses them, and hands out tokens for those that are in.
+/// A call lives from `open` to `close`.
+class guard_admissions {
+public:
+  /// `core` must outlive this.
+  explicit guard_admissions(guard_core& core) : core_(core) {}
+
+  /// See `guard_host`. Both take the mutex, unless `close` is called within a
+  /// step.
+  opened_call open(call_options* options);
+  void close(std::uint64_t token, const std::optional<attempt_result>& how);
+
+private:
+  struct admitted_caller;
+  class late_close;
+
+  void refuse_wait(admitted_caller& who);
+  void end(admitted_caller& who, const std::optional<attempt_result>& how,
+           time_point now);
+  void withdraw(admitted_caller& who, time_point now);
+  void leave(admitted_caller& who);
+
+  guard_core& core_;
+};
+
+} // namespace caisson::detail

@@ -1,0 +1,28 @@
+#include <caisson/gate/detail/guard_caller.hpp>
+
+#include <caisson/caf/error.hpp>
+#include <caisson/engine/answers.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace caisson::detail {
+
+call_end end_of(guard_caller& who) {
+  auto o = outcome_of(*who.answer);
+  call_end out{{}, o.may_have_executed};
+  if (auto* err = portable::get_if<caf::error>(*who.answer))
+    out.error = *err;
+  out.retry_after = caisson::retry_after(out.error);
+  // A policy's error is not what the function threw before it.
+  if (!o.ok && !o.own_error) {
+    out.thrown = std::move(who.last.thrown);
+    out.may_have_executed = who.executed;
+    if (who.last.meaning)
+      out.retry_after = std::max(who.last.meaning->retry_after,
+                                 duration::zero());
+  }
+  return out;
+}
+
+} // namespace caisson::detail

@@ -1,0 +1,50 @@
+#include <caisson/gate/detail/guard_timekeeper.hpp>
+
+#include <utility>
+
+namespace caisson::detail {
+
+bool guard_timekeeper::arm(time_point at) {
+  auto sooner = at < armed_;
+  armed_ = at;
+  if (sooner && keeper_ && keeper_->place)
+    keeper_->changed.notify_one();
+  return sooner;
+}
+
+bool guard_timekeeper::wait(std::unique_lock<std::mutex>& lock,
+                            thread_caller& who) {
+  who.place = waiting_.size();
+  waiting_.push_back(&who);
+  if (!keeper_)
+    keeper_ = &who;
+  auto keeps = keeper_ == &who;
+  clock_.wait(lock, who.changed, keeps ? armed_ : never);
+  return keeps;
+}
+
+void guard_timekeeper::remove(thread_caller& who) {
+  waiting_.back()->place = who.place;
+  std::swap(waiting_[*who.place], waiting_.back());
+  waiting_.pop_back();
+  who.place.reset();
+}
+
+void guard_timekeeper::wait_for(std::unique_lock<std::mutex>& lock,
+                                std::condition_variable& changed) {
+  clock_.wait(lock, changed, keeper_ ? never : armed_);
+}
+
+bool guard_timekeeper::pass_on() {
+  keeper_ = waiting_.empty() ? nullptr : waiting_.back();
+  if (keeper_)
+    keeper_->changed.notify_one();
+  return keeper_ != nullptr;
+}
+
+void guard_timekeeper::wake_all() {
+  for (auto* x : waiting_)
+    x->changed.notify_one();
+}
+
+} // namespace caisson::detail

@@ -148,7 +148,7 @@ void session::drain() {
     if (!done)
       throw ctl_error{fmt::format("{} takes no more calls, but has not "
                                   "finished those it has within {}",
-                                  args_.gate, to_text(wait))};
+                                  args_.gate, rounded_text(wait))};
     return;
   }
 }

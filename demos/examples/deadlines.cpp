@@ -21,7 +21,7 @@ public:
       [this](const std::string&) -> caf::result<std::string> {
         auto time = times_.at(promises_.size());
         story_->print("  attempt {} takes {}", promises_.size() + 1,
-                      caisson::to_text(time));
+                      caisson::rounded_text(time));
         auto number = static_cast<std::int32_t>(promises_.size());
         promises_.push_back(make_response_promise<std::string>());
         delayed_send(this, time, number);
@@ -93,16 +93,16 @@ int main() {
 /* It prints:
 
   0.000 s  the first attempt hangs
-  0.000 s    attempt 1 takes 600ms
-  0.450 s    attempt 2 takes 100ms
+  0.000 s    attempt 1 takes 600 ms
+  0.450 s    attempt 2 takes 100 ms
   0.550 s    attempt 2 is answered
   0.550 s  answer: the answer
   0.600 s    attempt 1 is answered
   2.000 s  all attempts hang
-  2.000 s    attempt 3 takes 900ms
-  2.450 s    attempt 4 takes 900ms
+  2.000 s    attempt 3 takes 900 ms
+  2.450 s    attempt 4 takes 900 ms
   2.900 s    attempt 3 is answered
-  2.900 s    attempt 5 takes 900ms
+  2.900 s    attempt 5 takes 900 ms
   3.000 s  answer: deadline_exceeded by overall
   3.350 s    attempt 4 is answered
   3.800 s    attempt 5 is answered

@@ -95,11 +95,11 @@ int main() {
 
 /* It prints:
 
-  0.000 s  loud: 2 of 9 calls answered; then rate_limited by limiter, retry after 500ms
+  0.000 s  loud: 2 of 9 calls answered; then rate_limited by limiter, retry after 500 ms
   0.000 s  quiet: 1 of 1 calls answered
-  0.000 s  gold: 5 of 9 calls answered; then rate_limited by limiter, retry after 500ms
+  0.000 s  gold: 5 of 9 calls answered; then rate_limited by limiter, retry after 500 ms
   0.000 s  a rate of 1 for loud? done
-  1.000 s  loud: 1 of 9 calls answered; then rate_limited by limiter, retry after 1s
+  1.000 s  loud: 1 of 9 calls answered; then rate_limited by limiter, retry after 1 s
   1.000 s  gold: 5 admitted, 4 refused
   1.000 s  loud: 3 admitted, 15 refused
   1.000 s  quiet: 1 admitted, 0 refused

@@ -51,9 +51,9 @@ int main() {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& [came, answer] = rows[i];
     passed += answer.ok();
-    fmt::print("{:>4} {:>6} {:>10}  {}\n", i + 1,
-               caisson::to_text(came - start),
-               caisson::to_text(answer.at() - start), demo::text_of(answer));
+    fmt::print(
+      "{:>4} {:>6} {:>10}  {}\n", i + 1, caisson::rounded_text(came - start),
+      caisson::rounded_text(answer.at() - start), demo::text_of(answer));
   }
   story.check(passed == 11, "eleven of them pass");
   story.check(rows[3].answer.at() - start == 100ms
@@ -67,17 +67,17 @@ int main() {
 /* It prints:
 
 call   came   answered  result
-   1     0s         0s  passes
-   2     0s         0s  passes
-   3     0s         0s  passes
-   4     0s      100ms  passes
-   5     0s      200ms  passes
-   6     0s         0s  rate_limited by limiter, retry after 300ms
-   7     0s         0s  rate_limited by limiter, retry after 300ms
-   8  250ms      300ms  passes
-   9  250ms      400ms  passes
-  10     2s         2s  passes
-  11     2s         2s  passes
-  12     2s         2s  passes
-  13     2s     2100ms  passes
+   1    0 s        0 s  passes
+   2    0 s        0 s  passes
+   3    0 s        0 s  passes
+   4    0 s     100 ms  passes
+   5    0 s     200 ms  passes
+   6    0 s        0 s  rate_limited by limiter, retry after 300 ms
+   7    0 s        0 s  rate_limited by limiter, retry after 300 ms
+   8 250 ms     300 ms  passes
+   9 250 ms     400 ms  passes
+  10    2 s        2 s  passes
+  11    2 s        2 s  passes
+  12    2 s        2 s  passes
+  13    2 s      2.1 s  passes
 */

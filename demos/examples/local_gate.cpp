@@ -93,6 +93,6 @@ int main() {
   2.000 s  a plum: the worker's own error
   3.000 s  a fig: the worker's own error
   4.000 s  a date: the worker's own error
-  5.000 s  a lemon: breaker_open by breaker, retry after 9s
+  5.000 s  a lemon: breaker_open by breaker, retry after 9 s
   6.000 s  it took 0 messages
 */

@@ -146,7 +146,7 @@ int main() {
  61.000 s  a call: the worker's own error
  61.000 s  a call: the worker's own error
  61.000 s    event 7: closed -> open, consecutive failures
- 61.000 s  a call: breaker_open by breaker, retry after 10s
+ 61.000 s  a call: breaker_open by breaker, retry after 10 s
  61.000 s    event 8: a call was rejected
  61.000 s  status: open, threshold 2, 4 admitted, 2 rejected
 */

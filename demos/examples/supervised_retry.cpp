@@ -62,9 +62,10 @@ int main() {
     for (auto& e : listener.received_as<caisson::event>()) {
       if (e.kind == caisson::event_kind::worker_changed && e.to == "restarting")
         story.print("the oven is down, a new one in {}",
-                    caisson::to_text(e.delay));
+                    caisson::rounded_text(e.delay));
       else if (e.kind == caisson::event_kind::retried)
-        story.print("the order is sent again in {}", caisson::to_text(e.delay));
+        story.print("the order is sent again in {}",
+                    caisson::rounded_text(e.delay));
     }
     listener.forget_received();
     world.advance(10ms);
@@ -81,11 +82,11 @@ int main() {
 
   0.000 s  oven 1 is made
   0.000 s  four loaves, please
-  0.000 s  the order is sent again in 50ms
-  0.000 s  the oven is down, a new one in 200ms
+  0.000 s  the order is sent again in 50 ms
+  0.000 s  the oven is down, a new one in 200 ms
   0.200 s  oven 2 is made
-  0.200 s  the order is sent again in 50ms
-  0.200 s  the oven is down, a new one in 400ms
+  0.200 s  the order is sent again in 50 ms
+  0.200 s  the oven is down, a new one in 400 ms
   0.600 s  oven 3 is made
   0.600 s  loaves: 4
 */

@@ -198,7 +198,7 @@ int main(int argc, char** argv) {
     story.print("{:>4} {}", count, what);
   story.print("{} calls, {} answered once", sum.asked, sum.answered_once);
   story.print("of {} the server saw {:.1f} s at most and {:.1f} s at least",
-              caisson::to_text(caller::patience),
+              caisson::rounded_text(caller::patience),
               caisson::to_seconds(sum.most_left),
               caisson::to_seconds(sum.least_left));
 

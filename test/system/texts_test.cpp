@@ -75,7 +75,7 @@ protected:
 };
 
 // Nanoseconds that nobody has asked for have more digits.
-constexpr auto short_time = "[0-9]{1,3}(\\.[0-9]{1,2})?(us|ms|s)";
+constexpr auto short_time = "[0-9]{1,3}(\\.[0-9]{1,2})? (us|ms|s)";
 
 TEST_F(real_texts, have_at_most_three_digits_of_a_time) {
   (void)ask();

@@ -102,7 +102,7 @@ std::string shown_part(const json& x, const char* key) {
   return text_in(x, key).substr(0, most_text_bytes);
 }
 
-// `a: rejected` of `a: rejected, delay 5s, call 7`.
+// `a: rejected` of `a: rejected, delay 5 s, call 7`.
 std::string without_call(const std::string& text) {
   auto end = text.rfind(", call ");
   if (end == text.npos)

@@ -67,7 +67,7 @@ text_line title_line(const top_model& model, const top_view& view,
     else
       out.add(fmt::format("{} not as usual", unusual), paint::strained);
   }
-  out.add("  every " + to_text(notes.interval) + "  "
+  out.add("  every " + rounded_text(notes.interval) + "  "
             + harmless(notes.program, look.utf8),
           paint::dim);
   return out;

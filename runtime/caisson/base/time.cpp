@@ -124,23 +124,24 @@ std::string rounded_text(duration d) {
     return "-"
            + rounded_text(d == duration::min() ? unlimited - duration{1} : -d);
   auto exact = to_text(d);
-  if (exact.find_first_not_of("0123456789") <= 3 || d == unlimited)
+  if (d == unlimited)
     return exact;
+  if (auto digits = exact.find_first_not_of("0123456789"); digits <= 3)
+    return exact.insert(digits, 1, ' ');
   std::size_t i = 0;
   while (d.count() < rounded_from[i])
     ++i;
   const auto& u = output_units[i];
   auto x = static_cast<double>(d.count()) / static_cast<double>(u.ns);
   auto number = fmt::format("{:.{}f}", x, x < 9.995 ? 2 : x < 99.95 ? 1 : 0);
-  auto text = fmt::format("{}{}", number, u.name);
-  if (parse_duration(text) != d)
-    return text;
+  if (parse_duration(fmt::format("{}{}", number, u.name)) != d)
+    return fmt::format("{} {}", number, u.name);
   if (number.find('.') != std::string::npos) {
     number.erase(number.find_last_not_of('0') + 1);
     if (number.ends_with('.'))
       number.pop_back();
   }
-  return fmt::format("{}{}", number, u.name);
+  return fmt::format("{} {}", number, u.name);
 }
 
 } // namespace caisson

@@ -22,9 +22,9 @@ TEST(text_of_an_error, needs_no_system) {
     return to_text(make_error(errc::breaker_open, std::move(x)));
   };
   EXPECT_EQ(by({"db", 1'999'632'911ns}),
-            "breaker_open by db, retry after 2.00s");
+            "breaker_open by db, retry after 2.00 s");
   EXPECT_EQ(by({"db", 4s, false, "why"}),
-            "breaker_open by db, retry after 4s: why");
+            "breaker_open by db, retry after 4 s: why");
   EXPECT_EQ(by({}), "breaker_open");
   EXPECT_EQ(to_text(make_error(errc::queue_full)), "queue_full");
   EXPECT_EQ(to_text(caf::error{}), "no error");
@@ -42,9 +42,9 @@ TEST(text_of_an_error, needs_no_system) {
 TEST(text_of_an_error, is_readable_if_caf_prints_it) {
   auto text = to_string(
     make_error(errc::breaker_open, {"db", 1'999'632'911ns, false, "why"}));
-  EXPECT_THAT(text, HasSubstr("by db, retry after 2.00s: why"));
+  EXPECT_THAT(text, HasSubstr("by db, retry after 2.00 s: why"));
   EXPECT_THAT(text, Not(HasSubstr("rejection(")));
-  EXPECT_EQ(to_string(rejection{"", 4s}), "retry after 4s");
+  EXPECT_EQ(to_string(rejection{"", 4s}), "retry after 4 s");
   EXPECT_EQ(to_string(rejection{}), "");
 }
 

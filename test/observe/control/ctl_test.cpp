@@ -242,7 +242,7 @@ TEST_F(ctl_test, a_drain_that_is_not_over_is_not_done) {
   EXPECT_EQ(x.status, 2);
   EXPECT_EQ(x.out, "");
   EXPECT_EQ(x.err, "caisson ctl: slow takes no more calls, but has not "
-                   "finished those it has within 10ms\n");
+                   "finished those it has within 10 ms\n");
   x = ctl({"drain", "slow", "--wait", "10ms", "--json"});
   EXPECT_EQ(x.status, 2);
   EXPECT_EQ(x.out, "{\"name\":\"slow\",\"drained\":false}\n");

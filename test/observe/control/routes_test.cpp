@@ -249,7 +249,7 @@ TEST_F(control_test, a_gate_that_has_ended_or_is_stuck_does_not_hide_others) {
   auto all = impatient.list()["gates"];
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0]["error"], "ended has ended");
-  EXPECT_EQ(all[1]["error"], "mute does not answer within 50ms");
+  EXPECT_EQ(all[1]["error"], "mute does not answer within 50 ms");
   EXPECT_EQ(all[2]["state"], "accepting");
   struct {
     const char* gate;

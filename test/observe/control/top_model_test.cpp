@@ -332,10 +332,10 @@ TEST(top_model, counts_the_same_event_of_other_calls) {
   top_model model{1s};
   model.take_events(
     {{"events",
-      {top_event("a", "rejected", "rejected, delay 5s, call 1"),
+      {top_event("a", "rejected", "rejected, delay 5 s, call 1"),
        top_event("b", "rejected", "rejected, call 9"),
        top_event("a", "opened", "opened"),
-       top_event("a", "rejected", "rejected, delay 4s, call 2")}},
+       top_event("a", "rejected", "rejected, delay 4 s, call 2")}},
      {"missed", 0}});
   EXPECT_EQ(texts_of(model, "a"), "opened*1\nrejected*2\n");
   model.take_events({{"events", {top_event("a", "rejected", "x, call 3")}}});

@@ -175,9 +175,9 @@ protected:
 TEST_F(top_screen, is_a_table_of_gates) {
   two_gates();
   EXPECT_EQ(draw(120, 6),
-            "caisson top  2 gates, 1 not as usual  every 1s  /run/shop\n"
+            "caisson top  2 gates, 1 not as usual  every 1 s  /run/shop\n"
             "gate        state▼        calls/s   ok %      p50      p99  flight"
-            "  waits   rej/s  mostly                 last 70s\n"
+            "  waits   rej/s  mostly                 last 70 s\n"
             "payments    breaker open      200   75.0        -        -       3"
             "      5      50  breaker rejected open               █\n"
             "catalog     accepting         240    100        -        -       3"
@@ -187,7 +187,7 @@ TEST_F(top_screen, is_a_table_of_gates) {
             "  q quit\n");
   EXPECT_THAT(draw(80, 6),
               HasSubstr("\ngate        state▼        calls/s   ok %      p99  "
-                        "flight   rej/s  last 65s\n"));
+                        "flight   rej/s  last 65 s\n"));
   EXPECT_THAT(draw(40, 6), HasSubstr("\ngate        state▼        calls/s   ok "
                                      "%\n"));
   EXPECT_THAT(draw(20, 6),
@@ -343,12 +343,12 @@ TEST_F(top_screen, shows_the_layers_of_a_gate_and_its_events) {
      {"missed", 2}});
   EXPECT_EQ(
     draw(90, 16),
-    "caisson top  2 gates, 1 not as usual  every 1s  /run/shop\n"
+    "caisson top  2 gates, 1 not as usual  every 1 s  /run/shop\n"
     "payments  breaker open  worker up\n"
     "200 calls/s  75.0 % ok  in flight 3  waiting 5  4 rejected/s, mostly "
     "breaker rejected open\n"
     "                                                           █  calls, "
-    "last 5min\n"
+    "last 5 min\n"
     "\n"
     "layer     state      numbers\n"
     "deadline             admitted 20/s\n"
@@ -356,7 +356,7 @@ TEST_F(top_screen, shows_the_layers_of_a_gate_and_its_events) {
     "%\n"
     "                     probes in flight 5  opened 3\n"
     "\n"
-    "calls ok: p50 1ms  p90 2ms  p99 3ms  max 4ms  (7)\n"
+    "calls ok: p50 1 ms  p90 2 ms  p99 3 ms  max 4 ms  (7)\n"
     "\n"
     "events (UTC)\n"
     "13:45:05.1Z  breaker closed\n"

@@ -33,12 +33,12 @@ TEST(view_of_a_gate, has_units_and_leaves_out_what_is_not_defined) {
          R"({"failure_rate_permille":-1,"longest_wait_us":38882,)"
          R"("ramp_permille":900,"opened":2})"),
     HasSubstr("closed  failure_rate 12.5 %  opened 3 (+1)  ramp 100 % (+10 %)"
-              "  share 0.25 %  longest_wait 48.9ms (+10ms)"
-              "  waited_granted 2.00s\n"));
+              "  share 0.25 %  longest_wait 48.9 ms (+10 ms)"
+              "  waited_granted 2.00 s\n"));
   auto forced = view("forced_open", R"({"automatic_state":2,"state":3})",
                      R"({})");
   EXPECT_THAT(forced, HasSubstr("forced_open  automatic_state half_open\n"));
-  EXPECT_THAT(forced, testing::ContainsRegex("48.9ms +48.9ms +2.00s +4s"));
+  EXPECT_THAT(forced, testing::ContainsRegex("48.9 ms +48.9 ms +2.00 s +4 s"));
 }
 
 TEST(view_of_a_gate, begins_with_the_most_important_and_has_rates) {

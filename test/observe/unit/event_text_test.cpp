@@ -114,7 +114,7 @@ TEST(event_as_json, counts_what_is_missing) {
 TEST(event_as_line, says_what_there_is) {
   EXPECT_EQ(to_line(opened_breaker()),
             "payments/breaker: state_changed closed -> open (5 in a row), "
-            "delay 1.5s, call 18446744073709551615");
+            "delay 1.5 s, call 18446744073709551615");
   event x;
   x.gate = "payments";
   x.kind = event_kind::expired;
@@ -132,16 +132,16 @@ TEST(event_as_line, rounds_how_long_something_took) {
   x.kind = event_kind::retried;
   x.delay = 48'882'255ns;
   x.call = 1;
-  EXPECT_EQ(to_line(x), "payments: retried, delay 48.9ms, call 1");
+  EXPECT_EQ(to_line(x), "payments: retried, delay 48.9 ms, call 1");
   EXPECT_NE(to_json(x, new_year).find("\"delay_ns\":48882255,"),
             std::string::npos);
 }
 
 TEST(event_as_line, rounds_how_long_a_call_has_waited) {
   const std::pair<std::string, std::string> table[] = {
-    {"waited 48882255ns", "waited 48.9ms"},
-    {"key a: waited 1999632911ns", "key a: waited 2.00s"},
-    {"waited 200ms", "waited 200ms"},
+    {"waited 48882255ns", "waited 48.9 ms"},
+    {"key a: waited 1999632911ns", "key a: waited 2.00 s"},
+    {"waited 200ms", "waited 200 ms"},
     {"key waited 48882255ns", "key waited 48882255ns"},
     {"waited long", "waited long"},
     {"waited ", "waited "},

@@ -85,7 +85,7 @@ TEST_P(test_snippets_test, what_a_caller_makes_of_errors) {
   world.send(caller, 1);
   EXPECT_EQ(reply, "the service's own error");
   world.send(caller, 1);
-  EXPECT_EQ(reply, "come back in 4s");
+  EXPECT_EQ(reply, "come back in 4 s");
   service.kill();
   world.advance(4s);
   world.send(caller, 1);

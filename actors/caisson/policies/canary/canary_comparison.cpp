@@ -16,10 +16,6 @@ namespace {
 // larger here.
 constexpr double rounding = 1e-9;
 
-double in_milliseconds(duration d) {
-  return to_seconds(d) * 1000;
-}
-
 double quotient(std::int64_t part, std::int64_t all) {
   return static_cast<double>(part) / static_cast<double>(all);
 }
@@ -186,7 +182,7 @@ std::string canary_comparison::is_too_slow(const canary_rules& c) const {
   if (c.max_p99 == unlimited || timed < c.min_calls || slow * 100 <= timed)
     return {};
   return fmt::format("99th percentile above {}: {} of {} calls took longer",
-                     to_text(c.max_p99), slow, timed);
+                     rounded_text(c.max_p99), slow, timed);
 }
 
 std::string canary_comparison::is_slower(const canary_rules& c, old_latency old,
@@ -215,8 +211,8 @@ std::string canary_comparison::is_slower(const canary_rules& c, old_latency old,
     undecided_at_ = now;
     return {};
   }
-  return fmt::format("99th percentile {:.1f}ms, baseline {:.1f}ms",
-                     in_milliseconds(*of_canary), in_milliseconds(of_baseline));
+  return fmt::format("99th percentile {}, baseline {}",
+                     rounded_text(*of_canary), rounded_text(of_baseline));
 }
 
 } // namespace caisson::detail

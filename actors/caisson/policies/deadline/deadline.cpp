@@ -205,8 +205,8 @@ void deadline::emit_change(duration timeout, env& e) {
     return;
   next_report_at_ = time_after(e.now, config_.learned.window / 5);
   e.emit({.kind = event_kind::limit_changed,
-          .from = to_text(reported_),
-          .to = to_text(timeout),
+          .from = rounded_text(reported_),
+          .to = rounded_text(timeout),
           .detail = fmt::format("of {} calls", learner_->samples())});
   reported_ = timeout;
 }

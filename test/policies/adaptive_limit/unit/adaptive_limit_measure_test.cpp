@@ -105,7 +105,7 @@ TEST(limit_measurement, comes_first) {
   EXPECT_EQ(h.count("measured"), 1);
   EXPECT_EQ(h.count("baseline_us"), 100'000);
   EXPECT_EQ(h.e.reports.back(), "state_changed:measuring>adjusting");
-  EXPECT_EQ(h.e.details.back(), "4 samples: 100ms");
+  EXPECT_EQ(h.e.details.back(), "4 samples: 100 ms");
 }
 
 TEST(limit_measurement, takes_the_quantile) {

@@ -171,14 +171,14 @@ TEST(adaptive_limit_windows, report_large_changes_only) {
   EXPECT_TRUE(h.e.reports.empty());
   h.round(20, 10ms);
   EXPECT_EQ(h.e.reports, (texts{"limit_changed:20>25"}));
-  EXPECT_EQ(h.e.details, (texts{"latency 10ms, 0 of 20 dropped"}));
+  EXPECT_EQ(h.e.details, (texts{"latency 10 ms, 0 of 20 dropped"}));
   h.round(20, 10ms, 20);
   h.round(20, 10ms, 20);
   EXPECT_EQ(h.limit(), 19);
   EXPECT_EQ(h.e.reports.size(), 1u);
   h.round(19, 10ms, 1);
   EXPECT_EQ(h.e.reports.back(), "limit_changed:25>17");
-  EXPECT_EQ(h.e.details.back(), "latency 10ms, 1 of 19 dropped");
+  EXPECT_EQ(h.e.details.back(), "latency 10 ms, 1 of 19 dropped");
 }
 
 // -- Vegas --------------------------------------------------------------------

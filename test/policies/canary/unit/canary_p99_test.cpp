@@ -46,7 +46,7 @@ TEST(canary_p99, says_how_many_took_longer) {
   EXPECT_EQ(h.count("canary_slow_permille"), 0);
   h.canary_answers(1, outcome::success(), 1s);
   EXPECT_EQ(h.changes().back(), "stage_1>rolled_back: 99th percentile above "
-                                "800ms: 1 of 19 calls took longer");
+                                "800 ms: 1 of 19 calls took longer");
   EXPECT_EQ(canary_rig{}.count("canary_slow_permille"), -1);
 }
 
@@ -80,7 +80,7 @@ TEST(canary_p99, counts_calls_in_progress_as_soon_as_they_take_longer) {
   EXPECT_EQ(h.state(), "stage_1");
   h.advance(1ns);
   EXPECT_EQ(h.changes().back(), "stage_1>rolled_back: 99th percentile above "
-                                "800ms: 10 of 10 calls took longer");
+                                "800 ms: 10 of 10 calls took longer");
   EXPECT_EQ(h.policy.wakeup(), never);
 }
 
@@ -93,7 +93,7 @@ TEST(canary_p99, counts_each_call_once) {
   EXPECT_EQ(h.state(), "stage_1");
   h.canary_answers(1);
   EXPECT_EQ(h.changes().back(), "stage_1>rolled_back: 99th percentile above "
-                                "800ms: 1 of 10 calls took longer");
+                                "800 ms: 1 of 10 calls took longer");
 }
 
 TEST(canary_p99, counts_calls_that_ran_out_of_time_as_longer) {

@@ -214,7 +214,7 @@ TEST(canary_results, reports_both_percentiles) {
   h.baseline_answers(100, outcome::success(), 10ms);
   h.canary_answers(10, outcome::success(), 100ms);
   EXPECT_EQ(h.changes().back(), "stage_1>rolled_back: 99th percentile "
-                                "96.5ms, baseline 10.0ms");
+                                "96.5 ms, baseline 9.96 ms");
 }
 
 TEST(canary_results, allow_one_slow_answer_in_a_hundred) {

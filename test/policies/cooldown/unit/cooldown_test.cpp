@@ -74,7 +74,7 @@ TEST(cooldown, rejects_calls_for_the_time_that_the_worker_names) {
     (strings{"state_changed:passing>cooling", "rejected:>rate_limited",
              "rejected:>rate_limited", "state_changed:cooling>passing"}));
   EXPECT_EQ(h.e.details,
-            (strings{"the worker asks for 2s", "", "", "its time is over"}));
+            (strings{"the worker asks for 2 s", "", "", "its time is over"}));
 }
 
 // Policies and gates on the way decide for themselves.

@@ -96,8 +96,8 @@ TEST_P(learned_limit_test, reports_large_changes) {
   });
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].layer, "deadline");
-  EXPECT_EQ(reports[0].from, "1s");
-  EXPECT_TRUE(reports[0].to.ends_with("us")) << reports[0].to;
+  EXPECT_EQ(reports[0].from, "1 s");
+  EXPECT_TRUE(reports[0].to.ends_with(" ms")) << reports[0].to;
   EXPECT_TRUE(reports[0].detail.starts_with("of 2")) << reports[0].detail;
 }
 

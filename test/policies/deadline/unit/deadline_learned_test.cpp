@@ -285,7 +285,7 @@ TEST(deadline_learned, reports_large_changes_and_not_too_often) {
   x.run(learning_rig::exponential(1ms), 20s);
   auto first = changes();
   ASSERT_GE(first.size(), 1u);
-  EXPECT_TRUE(first[0].starts_with("limit_changed:1s>")) << first[0];
+  EXPECT_TRUE(first[0].starts_with("limit_changed:1 s>")) << first[0];
   EXPECT_LE(first.size(), 3u);
   x.run(learning_rig::exponential(1ms), 60s);
   EXPECT_EQ(changes(), strings{});

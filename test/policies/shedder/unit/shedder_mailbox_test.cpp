@@ -24,7 +24,7 @@ TEST(shedder_mailbox, sheds_while_messages_wait_too_long_in_the_mailbox) {
   EXPECT_GT(h.count("shed_mailbox"), 0);
   EXPECT_EQ(h.all_shed(), h.count("shed_mailbox"));
   EXPECT_EQ(std::count(h.e.details.begin(), h.e.details.end(),
-                       "delay in the mailbox 20.0ms"),
+                       "delay in the mailbox 20.0 ms"),
             1);
   h.e.mailbox = 0ns;
   h.advance(10min);

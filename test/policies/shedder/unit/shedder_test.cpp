@@ -378,7 +378,7 @@ TEST(shedder, says_in_words_which_signal_it_was) {
     delay.advance(i < 5 ? 100ms : 250ms);
     delay.finish(id);
   }
-  EXPECT_EQ(delay.e.details.front(), "delay 25ms");
+  EXPECT_EQ(delay.e.details.front(), "delay 25 ms");
 
   shedder_rig flying{by_in_flight()};
   learn_capacity(flying);

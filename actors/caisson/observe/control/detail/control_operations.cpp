@@ -274,10 +274,9 @@ control_error control_operations::refusal(const caf::error& why,
                                           duration patience) const {
   if (why == caf::sec::request_timeout)
     return {504, fmt::format("{} does not answer within {}", name,
-                             to_text(patience))};
+                             rounded_text(patience))};
   if (auto* context = context_of(why))
-    return {400, context->text.empty() ? portable::render(sys_, why)
-                                       : context->text};
+    return {400, context->text.empty() ? to_text(why) : context->text};
   return {410, fmt::format("{} has ended", name)};
 }
 

@@ -60,8 +60,7 @@ status worker_command(const worker_arguments& args, std::ostream& out,
       result = status::internal_error;
   } else {
     err << fmt::format("--listen: cannot listen at {}: {}\n",
-                       args.listen.text(),
-                       portable::render(system, port.error()));
+                       args.listen.text(), to_text(port.error()));
     result = status::bad_input;
   }
   stop_gate(gate);

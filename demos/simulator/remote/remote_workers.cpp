@@ -35,7 +35,7 @@ worker connection_to(const worker_address& a, bool tls,
     auto out = connect_worker(sys, a, tls);
     if (!out) {
       auto context = context_of(out.error());
-      auto why = context ? context->text : portable::render(sys, out.error());
+      auto why = context ? context->text : to_text(out.error());
       record->change([&](worker_view& v) { v.text = std::move(why); });
     }
     return out;

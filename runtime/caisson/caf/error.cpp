@@ -1,7 +1,10 @@
 #include <caisson/caf/error.hpp>
+#include <caisson/caf/error_text.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 
@@ -158,6 +161,24 @@ std::string to_text(const caf::error& err) {
   auto known = detail::error_names::find(err);
   return known.empty() ? text_of_other(err) : known;
 }
+
+namespace portable {
+
+std::string to_text([[maybe_unused]] const caf::actor_system& sys,
+                    const caf::error& err) {
+#if CAISSON_CAF_LEGACY
+  // CAF registers these itself, with longer texts.
+  constexpr std::array of_caf{"system_error", "exit", "parser"};
+  auto category = err ? category_of(err) : std::string{};
+  if (err && !is_own(err) && caisson::detail::error_names::find(err).empty()
+      && std::ranges::find(of_caf, category) == of_caf.end()
+      && sys.config().error_renderers.count(err.category()) > 0)
+    return sys.render(err);
+#endif
+  return caisson::to_text(err);
+}
+
+} // namespace portable
 
 namespace detail {
 

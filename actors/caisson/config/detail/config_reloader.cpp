@@ -1,6 +1,7 @@
 #include <caisson/config/detail/config_reloader.hpp>
 
 #include <caisson/caf/error.hpp>
+#include <caisson/caf/error_text.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/gate.hpp>
 #include <caisson/stack/stack_order.hpp>
@@ -416,7 +417,7 @@ void config_reloader::publish() {
 std::string config_reloader::text_of(const caf::error& why) const {
   auto* context = context_of(why);
   return context && !context->text.empty() ? context->text
-                                           : portable::render(system(), why);
+                                           : portable::to_text(system(), why);
 }
 
 void config_reloader::refuse(const problems& found) {

@@ -1,5 +1,6 @@
 #include <caisson/gate/detail/factory.hpp>
 
+#include <caisson/caf/error_text.hpp>
 #include <caisson/caf/messages.hpp>
 
 #include <exception>
@@ -11,7 +12,7 @@ factory_result run_factory(const worker_factory& make, caf::actor_system& sys) {
   try {
     auto result = make(sys);
     if (!result)
-      return {{}, portable::render(sys, result.error())};
+      return {{}, portable::to_text(sys, result.error())};
     if (!*result)
       return {{}, "the factory gave a null handle"};
     return {std::move(*result), {}};

@@ -4,6 +4,7 @@
 #include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/call_handle.hpp>
 #include <caisson/caf/error.hpp>
+#include <caisson/caf/error_text.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/detail/factory.hpp>
 #include <caisson/policy/callback.hpp>
@@ -175,7 +176,7 @@ void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
   for (target_id x = 0; x < targets_.size(); ++x)
     if (targets_[x] && key_of(targets_[x]) == key)
       engine_.on_target_down(
-        x, end_of(x), why ? portable::render(system(), why) : "it has quit",
+        x, end_of(x), why ? portable::to_text(system(), why) : "it has quit",
         now());
   if (behind_.is_grouped() && key_of(behind_.group().handle()) == key)
     engine_.on_group_down(now());

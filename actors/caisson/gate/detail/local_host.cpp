@@ -3,6 +3,7 @@
 #include <caisson/base/entropy.hpp>
 #include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/error.hpp>
+#include <caisson/caf/error_text.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/detail/factory.hpp>
 #include <caisson/gate/gate.hpp>
@@ -200,7 +201,7 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
     if (targets_[x] && targets_[x].address() == who
         && portable::is_down(targets_[x]))
       engine_.on_target_down(x, end_of(x),
-                             why ? portable::render(self()->home_system(), why)
+                             why ? portable::to_text(self()->home_system(), why)
                                  : "it has quit",
                              now());
   hand_out();

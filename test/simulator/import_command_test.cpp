@@ -159,7 +159,7 @@ TEST_F(import_test, says_what_is_wrong_with_a_file) {
     {{good, path("missing.json")},
      path("missing.json") + ": cannot be read: No such file or directory\n"},
     {{dir_.path().string()}, dir_.path().string() + ": is a directory\n"},
-    {{cut}, cut + ":1:301: is no JSON: "},
+    {{cut}, cut + ":1:301: is not JSON: "},
     {{good, other}, other + ": has no spans: there is no resourceSpans"},
     {{good, "--format", "jaeger"}, good + ": has no spans: there is no data"},
     {{none}, none + ": there are no spans\n"},

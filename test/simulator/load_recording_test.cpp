@@ -220,9 +220,10 @@ TEST_F(recording_timestamps, need_their_column_in_every_row) {
 
 TEST_F(recording_timestamps, need_the_column_that_is_named) {
   config.column = "timestmap";
-  EXPECT_EQ(wrong("id,timestamp\n1,2\n"),
-            "column: \"timestmap\" is no column, did you mean \"timestamp\"? "
-            "known columns: id, timestamp");
+  EXPECT_EQ(
+    wrong("id,timestamp\n1,2\n"),
+    "column: \"timestmap\" is not a column, did you mean \"timestamp\"? "
+    "known columns: id, timestamp");
 }
 
 TEST_F(recording_timestamps, need_at_least_one_row) {

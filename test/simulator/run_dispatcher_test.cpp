@@ -263,7 +263,7 @@ TEST_F(run_dispatcher_test, does_not_use_what_is_no_worker) {
     else
       start();
     EXPECT_EQ(presence(), worker_presence::refused);
-    EXPECT_EQ(record->view().text, "it is no caisson worker");
+    EXPECT_EQ(record->view().text, "it is not a Caisson worker");
   }
   EXPECT_EQ(jobs, texts{});
 }

@@ -311,24 +311,25 @@ TEST(scenario_arm_problems, have_the_key_within_the_arm) {
 TEST(scenario_arm_problems, count_edges_and_faults_from_the_arms_own_first) {
   EXPECT_EQ(complaint("[[arm.x.edge]]\n[[arm.x.edge]]\nto = 'dv'\n"
                       "[[arm.x.fault]]\nkind = 'flush'\ntarget = 'dv'\n"),
-            "f:34:6: arm.x.edge[1].to: \"dv\" is no target, did you mean "
+            "f:34:6: arm.x.edge[1].to: \"dv\" is not a target, did you mean "
             "\"db\"? known targets: web, db, web.home, db.get\n"
-            "f:37:10: arm.x.fault[0].target: \"dv\" is no service, did you "
+            "f:37:10: arm.x.fault[0].target: \"dv\" is not a service, did you "
             "mean \"db\"? known services: web, db");
 }
 
 TEST(scenario_arm_problems, of_the_common_part_are_reported_once) {
-  EXPECT_EQ(test::complaint_about(with_load("target = 'wev'\nrate = 1")
-                                  + "[arm.x]\n[arm.y]\n"),
-            "f:14:10: load.users.target: \"wev\" is no operation, did you mean "
-            "\"web\"? known operations: web, web.home, db.get");
+  EXPECT_EQ(
+    test::complaint_about(with_load("target = 'wev'\nrate = 1")
+                          + "[arm.x]\n[arm.y]\n"),
+    "f:14:10: load.users.target: \"wev\" is not an operation, did you mean "
+    "\"web\"? known operations: web, web.home, db.get");
 }
 
 TEST(scenario_arm_problems, that_only_some_arms_have_say_which) {
   EXPECT_EQ(test::complaint_about(with_load("target = 'cache'\nrate = 1")
                                   + "[arm.x]\n[arm.y]\n"
                                     "[arm.z.service.cache]\n"),
-            "f:14:10: load.users.target: \"cache\" is no operation, known "
+            "f:14:10: load.users.target: \"cache\" is not an operation, known "
             "operations: web, web.home, db.get (in arm x, y)");
 }
 

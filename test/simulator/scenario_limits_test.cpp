@@ -81,9 +81,10 @@ TEST(scenario_limits,
   auto complaint = complaint_about(unknown_calls(5'000));
   EXPECT_EQ(lines(complaint), 101);
   EXPECT_LT(complaint.size(), 200'000u);
-  EXPECT_TRUE(complaint.starts_with("f:6:10: service.s0.calls[0]: \"t0\" is no "
-                                    "operation, did you mean \"s0\"? known "
-                                    "operations: s0, s1, "))
+  EXPECT_TRUE(
+    complaint.starts_with("f:6:10: service.s0.calls[0]: \"t0\" is not "
+                          "an operation, did you mean \"s0\"? known "
+                          "operations: s0, s1, "))
     << complaint.substr(0, 200);
   EXPECT_TRUE(complaint.ends_with("\n... and 4900 more: 5000 problems in all"));
 }

@@ -92,13 +92,13 @@ TEST(scenario_problems, are_reported_all_at_once_in_the_order_of_the_file) {
                             "[service.web]\nworkers = 0\ncalls = ['dv']\n"
                             "[service.db]\nqueue = 'long'\n"
                             "[expect]\nverdict = 'fine'\n"),
-            "f:3:10: load.l.target: \"dv\" is no operation, did you mean "
+            "f:3:10: load.l.target: \"dv\" is not an operation, did you mean "
             "\"db\"? known operations: web, db\n"
             "f:4:8: load.l.rate: 0 is out of range, allowed: 1e-06 to "
             "10000000\n"
             "f:6:11: service.web.workers: 0 is out of range, allowed: 1 to "
             "1000000, or \"unlimited\"\n"
-            "f:7:10: service.web.calls[0]: \"dv\" is no operation, did you "
+            "f:7:10: service.web.calls[0]: \"dv\" is not an operation, did you "
             "mean \"db\"? known operations: web, db\n"
             "f:9:9: service.db.queue: \"long\" is not a count, allowed: 0 to "
             "1000000000, or \"unlimited\"\n"
@@ -112,11 +112,11 @@ TEST(scenario_problems, of_a_misspelled_metric_name_the_nearest) {
                 "}, { metric = 'sucess', min = 1 }]\n";
   auto found = complaint_about(text);
   EXPECT_TRUE(found.starts_with(
-    "f:7:21: expect.check[0].metric: \"service.web.sojurn\" is no metric, did "
-    "you mean \"service.web.sojourn\"? known metrics: success, "))
+    "f:7:21: expect.check[0].metric: \"service.web.sojurn\" is not a metric, "
+    "did you mean \"service.web.sojourn\"? known metrics: success, "))
     << found;
-  EXPECT_NE(found.find("\nf:7:65: expect.check[1].metric: \"sucess\" is no "
-                       "metric, did you mean \"success\"? known metrics: "),
+  EXPECT_NE(found.find("\nf:7:65: expect.check[1].metric: \"sucess\" is not "
+                       "a metric, did you mean \"success\"? known metrics: "),
             std::string::npos)
     << found;
 }
@@ -125,11 +125,11 @@ TEST(scenario_problems, are_those_of_sweep_and_tune_too) {
   auto found = complaint_about("length = '60s'\n" + std::string{rest}
                                + "[sweep]\nmetrics = ['p99', 'sucess', '']\n"
                                  "[tune]\nbest = ['p99', 'good', 'p50']\n");
-  EXPECT_TRUE(found.starts_with("f:7:11: sweep.metrics[1]: \"sucess\" is no "
-                                "metric, did you mean \"success\"? known "
+  EXPECT_TRUE(found.starts_with("f:7:11: sweep.metrics[1]: \"sucess\" is not "
+                                "a metric, did you mean \"success\"? known "
                                 "metrics: success, "))
     << found;
-  EXPECT_NE(found.find("\nf:7:11: sweep.metrics[2]: \"\" is no metric"),
+  EXPECT_NE(found.find("\nf:7:11: sweep.metrics[2]: \"\" is not a metric"),
             found.npos)
     << found;
   EXPECT_TRUE(found.ends_with("\nf:9:8: tune.best: 3 things are to be as good "
@@ -141,7 +141,7 @@ TEST(scenario_problems, of_a_group_name_what_can_be_in_it) {
   EXPECT_EQ(complaint_about("length = '60s'\n" + std::string{rest}
                             + "[group]\na = []\nb = '*'\n"),
             "f:7:5: group.a: has no name, allowed: a name or a list of names\n"
-            "f:8:5: group.b: \"*\" is no load or service, did you mean "
+            "f:8:5: group.b: \"*\" is not a load or service, did you mean "
             "\"l\"? known: web, l");
 }
 

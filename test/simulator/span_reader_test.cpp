@@ -312,12 +312,12 @@ TEST(read_spans, says_what_is_wrong_and_where) {
     {jaeger_trace_text, span_format::otlp, "t.json: has no spans"},
     {whole, span_format::jaeger,
      "t.json: has no spans: there is no data or spans"},
-    {whole + "\n{\"resource", span_format::any, "t.json:2:11: is no JSON: "},
-    {whole.substr(0, whole.size() - 1), span_format::any, ": is no JSON: "},
-    {whole + "\nnonsense", span_format::any, "t.json:2:3: is no JSON: "},
-    {"{\"data\": \"\xff\"}", span_format::any, "is no JSON: "},
+    {whole + "\n{\"resource", span_format::any, "t.json:2:11: is not JSON: "},
+    {whole.substr(0, whole.size() - 1), span_format::any, ": is not JSON: "},
+    {whole + "\nnonsense", span_format::any, "t.json:2:3: is not JSON: "},
+    {"{\"data\": \"\xff\"}", span_format::any, "is not JSON: "},
     {"\x1f\x8b\x08...", span_format::any, "t.json: is compressed"},
-    {"title = 1\n", span_format::any, "t.json:1:3: is no JSON"},
+    {"title = 1\n", span_format::any, "t.json:1:3: is not JSON"},
   };
   for (const auto& c : cases)
     EXPECT_NE(problem_with(c.text, c.format).find(c.expected),
@@ -328,7 +328,7 @@ TEST(read_spans, says_what_is_wrong_and_where) {
 
 TEST(read_spans, has_no_limit_to_nesting) {
   std::string deep(1'000'000, '[');
-  EXPECT_NE(problem_with(deep).find("is no JSON"), std::string::npos);
+  EXPECT_NE(problem_with(deep).find("is not JSON"), std::string::npos);
   EXPECT_NE(problem_with(deep + std::string(1'000'000, ']')).find("no spans"),
             std::string::npos);
 }

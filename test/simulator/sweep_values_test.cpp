@@ -213,7 +213,7 @@ TEST(sweep_path, says_what_there_is) {
     {"service.db.op.write.time",
      "service.db.op.write: \"write\" is not one of: read"},
     {"service.db.workers.most", "service.db.workers.most: \"most\" is not "
-                                "there: this is no table with settings"},
+                                "there: this is not a table with settings"},
     {"fault[1].factor", "fault[1]: [1] is not there, the last one is [0]"},
     {"edge[0].latency", "edge: \"edge\" is not one of: arm, fault, service, "
                         "stack"},

@@ -177,7 +177,7 @@ TEST_F(tune_again, refuses_what_is_wrong_in_the_file) {
   refused("need = [\"p99\"]", "tune.need: \"p99\" is not a need");
   refused("bets = [\"p99\"]", "tune.bets");
   refused("seeds = 0", "tune.seeds");
-  refused("arm = \"x\"", "\"x\" is no arm: there is only the arm default");
+  refused("arm = \"x\"", "\"x\" is not an arm: there is only the arm default");
   refused("[tune.vary]\n\"service.web.workers\" = \"9..1\"",
           "ends before it begins");
   refused("[tune.vary]\n\"service.wep.workers\" = \"1..9\"", "service.wep");

@@ -159,7 +159,7 @@ const verdict_case verdict_cases[] = {
    recovered,
    30,
    {{21, 30}}},
-  {"a little less than nine tenths for some seconds is no relapse",
+  {"a little less than nine tenths for some seconds is not a relapse",
    5s,
    {{10, 100, 100}, {5, 100, 80}, {40, 100, 100}},
    recovered,

@@ -435,7 +435,7 @@ void engine_world::retire_worker(detail::target_id x) {
 }
 
 void engine_world::end_target(detail::target_id x) {
-  EXPECT_EQ(added_.erase(x), 1u) << "is no target";
+  EXPECT_EQ(added_.erase(x), 1u) << "is not a target";
   note(fmt::format("end target {}", x));
 }
 

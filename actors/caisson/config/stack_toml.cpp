@@ -33,7 +33,7 @@ const policy_kind* kind_in(const section& at, settings_reader& fields,
   for (auto& x : policy_kinds())
     names.push_back(std::move(x.name));
   auto suggestion = text ? detail::nearest(*text, names) : std::string_view{};
-  auto wrong = stated ? to_text(*stated) + " is no kind of layer"
+  auto wrong = stated ? to_text(*stated) + " is not a kind of layer"
                           + detail::hint(suggestion)
                       : "is missing,";
   out.push_back({text     ? problem_kind::unknown

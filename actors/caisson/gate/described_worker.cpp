@@ -101,7 +101,7 @@ std::optional<std::string> secret_in_environment(const std::string& name,
                                                  std::string& why) {
   const char* value = name.empty() ? nullptr : std::getenv(name.c_str());
   if (!value)
-    why = "is no environment variable of this process";
+    why = "is not an environment variable of this process";
   else if (*value == '\0')
     why = "is an environment variable that is empty";
   return why.empty() ? std::optional<std::string>{value} : std::nullopt;
@@ -119,7 +119,8 @@ public:
     for (const auto& x : keys)
       if (auto i = table_.find(x);
           i != table_.end() && !detail::text_in(&i->second)) {
-        add(problem_kind::type, x, "is no text in quotes", i->second.place);
+        add(problem_kind::type, x, "is not a string: put it in quotes",
+            i->second.place);
         table_.erase(i);
       }
     if (std::count_if(keys.begin(), keys.end(), is_given) > 1) {
@@ -189,7 +190,7 @@ std::string problem_with_kind(const std::string& name,
   auto all = kinds;
   for (const auto& x : known_kinds)
     all.emplace_back(x.name);
-  return fmt::format("{} is no kind of worker{} the program knows: {}",
+  return fmt::format("{} is not a kind of worker{} the program knows: {}",
                      detail::quoted(name),
                      detail::hint(detail::nearest(name, all)),
                      kinds.empty() ? "none" : detail::listed_names(kinds));

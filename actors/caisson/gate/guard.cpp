@@ -37,7 +37,7 @@ attempt_result thrown_result(const exception_classifier& classify) {
     out.text = e.what();
     out.meaning = meaning_of(classify, out.thrown);
   } catch (...) {
-    out.text = "an exception that is no std::exception";
+    out.text = "an exception that is not a std::exception";
     out.meaning = meaning_of(classify, out.thrown);
   }
   return out;

@@ -38,12 +38,12 @@ worker_kind::worker_kind(std::string name, source fresh,
       if (row.key == key)
         found.push_back(
           {problem_kind::relation, row.key,
-           "a file of gates says something else by this key: rename it"});
+           "a file of gates uses this key for something else: rename it"});
   for (const auto& key : traits_.secrets)
     if (!is_text_row(rows, key))
       found.push_back(
         {problem_kind::unknown, "secrets",
-         fmt::format("{} is no field that is a text", detail::quoted(key))});
+         fmt::format("{} is not a field with a text", detail::quoted(key))});
   if (!found.empty())
     throw config_error{std::move(found)};
 }

@@ -67,7 +67,7 @@ constexpr int noted[] = {SIGWINCH, SIGTERM, SIGQUIT, SIGINT, SIGHUP};
 full_screen::full_screen(int keyboard, int screen)
   : keyboard_(keyboard), screen_(screen) {
   if (::tcgetattr(keyboard_, &before_) != 0 || ::isatty(screen_) == 0)
-    throw ctl_error{"standard input or output is no terminal"};
+    throw ctl_error{"standard input or output is not a terminal"};
   crash_state = before_;
   struct sigaction act {};
   act.sa_handler = on_top_crash;

@@ -225,7 +225,7 @@ private:
 
 void require_terminal(const ctl_parts& parts) {
   if (parts.keyboard < 0 || parts.screen < 0)
-    throw ctl_error{"standard input or output is no terminal: --once prints "
+    throw ctl_error{"standard input or output is not a terminal: --once prints "
                     "one table to anything"};
   auto* term = std::getenv("TERM");
   if (!term || *term == 0 || std::string_view{term} == "dumb")

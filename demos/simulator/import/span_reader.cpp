@@ -121,7 +121,7 @@ std::string parser_message(std::string_view text) {
   if (auto i = text.find("column "); i != text.npos)
     if (i = text.find(": ", i); i != text.npos)
       text.remove_prefix(i + 2);
-  return "is no JSON: " + detail::shortened(text, 200);
+  return "is not JSON: " + detail::shortened(text, 200);
 }
 
 [[noreturn]] void refuse_file(std::string place, std::string message) {

@@ -18,7 +18,7 @@ std::string content_of(const std::filesystem::path& path) {
   };
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
-    fail("cannot be sent to workers: it is no file");
+    fail("cannot be sent to workers: it is not a file");
   std::ifstream file{path, std::ios::binary};
   std::string out{std::istreambuf_iterator<char>{file}, {}};
   if (!file)

@@ -30,7 +30,7 @@ std::string why_of(const caf::error& err) {
     return "the connection is gone";
   if (auto context = context_of(err); context && !context->text.empty())
     return context->text;
-  return to_string(err);
+  return to_text(err);
 }
 
 } // namespace
@@ -85,7 +85,7 @@ void run_dispatcher::answered(const request& r, const caf::message& content) {
   auto no_worker = !err || *err == caf::sec::unexpected_message
                    || *err == caf::sec::unexpected_response;
   if (no_worker)
-    return lose(worker_presence::refused, "it is no caisson worker");
+    return lose(worker_presence::refused, "it is not a Caisson worker");
   lose(worker_presence::disconnected, why_of(*err));
 }
 

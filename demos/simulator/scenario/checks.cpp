@@ -127,11 +127,11 @@ public:
     if (all.contains(name))
       return;
     // What it could be is not looked for if it is only counted.
-    out_.push_back(
-      {problem_kind::unknown, key,
-       out_.size() < most_listed_problems
-         ? no_such(what, name, all.all())
-         : fmt::format("{} is no {}", detail::quoted(name), what)});
+    out_.push_back({problem_kind::unknown, key,
+                    out_.size() < most_listed_problems
+                      ? no_such(what, name, all.all())
+                      : fmt::format("{} is not {}", detail::quoted(name),
+                                    with_article(what))});
   }
 
   // One of `all`, which are services and perhaps more, or a replica that there
@@ -149,7 +149,7 @@ public:
          fmt::format("{} has no replicas", detail::quoted(target.service))});
     else if (*target.number == 0 || *target.number > found->second)
       out_.push_back({problem_kind::range, key,
-                      fmt::format("{} is no replica, allowed: {}#1 to {}#{}",
+                      fmt::format("{} is not a replica, allowed: {}#1 to {}#{}",
                                   detail::quoted(text), found->first,
                                   found->first, found->second)});
   }

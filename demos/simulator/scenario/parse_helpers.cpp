@@ -15,16 +15,23 @@ bool has_plural(std::string_view what) {
 
 } // namespace
 
+std::string with_article(std::string_view noun) {
+  auto an = !noun.empty()
+            && std::string_view{"aeiou"}.find(noun.front())
+                 != std::string_view::npos;
+  return fmt::format("{} {}", an ? "an" : "a", noun);
+}
+
 std::string no_such(std::string_view what, std::string_view name,
                     const std::vector<std::string>& known) {
   if (known.empty())
-    return fmt::format("{} is no {}, there are none", detail::quoted(name),
-                       what);
-  return fmt::format("{} is no {}{} {}: {}", detail::quoted(name), what,
-                     detail::hint(detail::nearest(name, known)),
-                     has_plural(what) ? fmt::format("known {}s", what)
-                                      : "known",
-                     detail::listed_names(known));
+    return fmt::format("{} is not {}, there are none", detail::quoted(name),
+                       with_article(what));
+  return fmt::format(
+    "{} is not {}{} {}: {}", detail::quoted(name), with_article(what),
+    detail::hint(detail::nearest(name, known)),
+    has_plural(what) ? fmt::format("known {}s", what) : "known",
+    detail::listed_names(known));
 }
 
 } // namespace caisson::sim

@@ -7,7 +7,10 @@
 
 namespace caisson::sim {
 
-/// `"dv" is no service, did you mean "db"? known services: web, db`
+/// `a service`, `an operation`
+[[nodiscard]] std::string with_article(std::string_view noun);
+
+/// `"dv" is not a service, did you mean "db"? known services: web, db`
 [[nodiscard]] std::string no_such(std::string_view what, std::string_view name,
                                   const std::vector<std::string>& known);
 

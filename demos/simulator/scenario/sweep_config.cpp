@@ -71,9 +71,10 @@ checked_path(std::string_view name, std::string_view place,
     return wrong(
       {problem_kind::syntax,
        {},
-       fmt::format("{} is no path to a setting, such as service.db.workers or "
-                   "fault[0].factor",
-                   detail::quoted(name)),
+       fmt::format(
+         "{} is not a path to a setting, such as service.db.workers or "
+         "fault[0].factor",
+         detail::quoted(name)),
        {}});
   if (auto objection = objection_to(*path); !objection.empty())
     return wrong({problem_kind::relation, *path, std::string{objection}, {}});

@@ -127,7 +127,8 @@ std::string missing_path_text(const setting* s, const setting* around,
   add_names(around, names);
   auto name = detail::quoted(std::get<std::string>(part));
   if (names.empty())
-    return fmt::format("{} is not there: this is no table with settings", name);
+    return fmt::format("{} is not there: this is not a table with settings",
+                       name);
   return detail::not_one_of(
     name, std::vector<std::string_view>{names.begin(), names.end()});
 }

@@ -36,7 +36,7 @@ std::string chosen_arm(const tune_config& config, const section& at,
       out.push_back(
         {problem_kind::unknown, tune_key("arm"),
          known.empty()
-           ? fmt::format("{} is no arm: there is only the arm default",
+           ? fmt::format("{} is not an arm: there is only the arm default",
                          detail::quoted(*config.arm))
            : detail::not_one_of(detail::quoted(*config.arm), known),
          std::string{place_of_key(at, "arm")}});

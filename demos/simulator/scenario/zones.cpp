@@ -60,10 +60,10 @@ public:
     out_.push_back(
       {problem_kind::unknown, key,
        names_.empty()
-         ? fmt::format("{} is no zone, as there are none: names in [zones] "
+         ? fmt::format("{} is not a zone, as there are none: names in [zones] "
                        "says what they are called",
                        detail::quoted(name))
-         : fmt::format("{} is no zone, allowed: {}", detail::quoted(name),
+         : fmt::format("{} is not a zone, allowed: {}", detail::quoted(name),
                        detail::listed_names(arm_.zones.names))});
   }
 

@@ -93,7 +93,7 @@ void check_partition(const limit_partition& p, std::set<std::string_view>& seen,
     wrong(problem_kind::missing, "a partition needs a name");
   else if (!is_partition_name(p.name))
     wrong(problem_kind::range,
-          fmt::format("{} is no name of a partition, allowed: at most {} "
+          fmt::format("{} is not a name of a partition, allowed: at most {} "
                       "letters, digits, _ and -",
                       quoted(p.name), partition_settings::longest_name));
   else if (p.name == partition_settings::rest_name)

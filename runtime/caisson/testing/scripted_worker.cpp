@@ -203,7 +203,7 @@ void scripted_life::start() {
 
 caf::message error_content(caf::error err) {
   if (!err)
-    throw std::logic_error{"scripted_worker: this is no error"};
+    throw std::logic_error{"scripted_worker: this is not an error"};
   return make_early(std::move(err));
 }
 

@@ -90,7 +90,7 @@ TEST(grpc_client_config, leaves_retries_to_one_side) {
     problems_of({.channel_retries = true, .service_config = with_retries}), "");
   EXPECT_EQ(problems_of({.service_config = R"({"methodConfig": []})"}), "");
   EXPECT_TRUE(
-    mentions(problems_of({.service_config = "{"}), "no service config"));
+    mentions(problems_of({.service_config = "{"}), "not a service config"));
 }
 
 TEST(grpc_request, becomes_a_call_of_a_message) {

@@ -264,7 +264,7 @@ TEST_F(redis_tls_test, comes_back_with_the_server) {
 TEST(redis_tls_settings, are_checked_with_their_files) {
   const auto& files = tls_files::all();
   auto none = files.text("empty", "");
-  auto words = files.text("words", "this is no certificate\n");
+  auto words = files.text("words", "this is not a certificate\n");
   auto wrong = [](void (*change)(redis_client_config&), bool tls = true) {
     redis_client_config c;
     c = certified(c, "client");

@@ -38,7 +38,7 @@ void describe(field_visitor& v, depot_config& c) {
 
 void check(const depot_config& c, const setting_path& path, problems& out) {
   if (!c.url.starts_with("depot://"))
-    out.push_back({problem_kind::range, path / "url", "is no depot"});
+    out.push_back({problem_kind::range, path / "url", "is not a depot"});
   if (!c.user.empty() && c.token.empty())
     out.push_back({problem_kind::relation, path / "user", "requires a token"});
 }
@@ -167,9 +167,10 @@ TEST_F(described_workers, report_all_problems_of_their_settings) {
 }
 
 TEST_F(described_workers, have_a_kind_that_the_program_knows) {
-  EXPECT_EQ(complaint("kind = 'depo'"),
-            "f:2:19: gates.a.worker.kind: \"depo\" is no kind of worker, did "
-            "you mean \"depot\"? the program knows: depot");
+  EXPECT_EQ(
+    complaint("kind = 'depo'"),
+    "f:2:19: gates.a.worker.kind: \"depo\" is not a kind of worker, did "
+    "you mean \"depot\"? the program knows: depot");
   EXPECT_EQ(complaint("kind = 'redis', port = 1"),
             "f:2:19: gates.a.worker.kind: \"redis\" needs "
             "`workers.add_kind(redis_worker_kind())` in the program, with "
@@ -177,7 +178,7 @@ TEST_F(described_workers, have_a_kind_that_the_program_knows) {
   EXPECT_EQ(complaints("kind = 7"), (texts{"type gates.a.worker.kind"}));
   known = {};
   EXPECT_EQ(complaint("kind = 'htp'"),
-            "f:2:19: gates.a.worker.kind: \"htp\" is no kind of worker, did "
+            "f:2:19: gates.a.worker.kind: \"htp\" is not a kind of worker, did "
             "you mean \"http\"? the program knows: none");
 }
 
@@ -251,8 +252,8 @@ TEST_F(described_workers, say_which_secret_is_not_there) {
     return complaint("kind = 'depot', " + table);
   };
   EXPECT_EQ(in("token_env = 'CAISSON_NO_SUCH'"),
-            "f:2:40: gates.a.worker.token_env: \"CAISSON_NO_SUCH\" is no "
-            "environment variable of this process");
+            "f:2:40: gates.a.worker.token_env: \"CAISSON_NO_SUCH\" is not "
+            "an environment variable of this process");
   EXPECT_NE(in("token_file = '/no/such'").find("\"/no/such\" cannot be read"),
             std::string::npos);
   auto file = [&](const std::string& text) {
@@ -274,7 +275,8 @@ TEST_F(described_workers, never_show_secrets) {
     "url = \"depot://c\" (was \"depot://a\"), token = another one");
   // Also if it is not even a text.
   auto text = complaint("kind = 'depot', token = 123456");
-  EXPECT_EQ(text, "f:2:36: gates.a.worker.token: is no text in quotes");
+  EXPECT_EQ(text,
+            "f:2:36: gates.a.worker.token: is not a string: put it in quotes");
   // Texts that are alike as far as they are shown.
   auto longer = std::string(100, 'x');
   EXPECT_EQ(changes("token = '" + longer + "a'", "token = '" + longer + "b'"),

@@ -97,17 +97,20 @@ TEST_F(control_file_test, something_else_is_left_alone) {
             "patience":1})"}) {
     dir.write("control", text);
     EXPECT_EQ(creation_result(),
-              "is something else than a control file; it is left alone")
+              "exists and is not a control file: choose another path")
       << text;
-    EXPECT_EQ(why_not_read(), "is no control file") << text;
+    EXPECT_EQ(why_not_read(),
+              "is not a control file: name the one that the program writes")
+      << text;
     EXPECT_EQ(text_of(path()), text);
   }
 }
 
 TEST_F(control_file_test, cannot_be_a_directory_or_a_link) {
   fs::create_directory(path());
-  EXPECT_EQ(creation_result(), "is no file");
-  EXPECT_EQ(why_not_read(), "is no file");
+  EXPECT_EQ(creation_result(), "is not a regular file: choose another path");
+  EXPECT_EQ(why_not_read(),
+            "is not a regular file: name the one that the program writes");
   fs::remove(path());
   dir.write("target", "precious");
   fs::create_symlink(dir / "target", path());
@@ -132,7 +135,8 @@ TEST_F(control_file_test, that_others_can_read_is_not_used) {
   control_file x{path(), {4711, "abc", 99, 7s}};
   for (auto mode : {0640, 0604, 0620, 0602, 0666}) {
     ASSERT_EQ(chmod(path().c_str(), static_cast<mode_t>(mode)), 0);
-    EXPECT_NE(why_not_read().find("its token is no secret"), std::string::npos);
+    EXPECT_NE(why_not_read().find("its token is not secret"),
+              std::string::npos);
   }
   ASSERT_EQ(chmod(path().c_str(), 0400), 0);
   EXPECT_EQ(why_not_read(), "abc");

@@ -317,7 +317,7 @@ TEST_F(top_on_a_terminal, prints_one_table) {
 
 TEST_F(top_on_a_terminal, says_what_is_missing) {
   EXPECT_EQ(run({}, false), 2);
-  EXPECT_THAT(err.str(), HasSubstr("no terminal: --once prints one table"));
+  EXPECT_THAT(err.str(), HasSubstr("not a terminal: --once prints one table"));
   for (const auto* name : {"dumb", ""}) {
     environment_variable other{"TERM", name};
     err.str({});

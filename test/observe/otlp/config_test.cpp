@@ -25,13 +25,15 @@ TEST(otlp_config_test, is_valid_by_default) {
 }
 
 TEST(otlp_config_test, says_what_is_wrong) {
-  EXPECT_EQ(problem_of([](auto& c) { c.client.url = "http://x/path"; }),
-            "client.url: it is no server: write http://host or https://host, "
-            "perhaps with :port, and no user or path");
+  EXPECT_EQ(
+    problem_of([](auto& c) { c.client.url = "http://x/path"; }),
+    "client.url: it is not a server: write http://host or https://host, "
+    "perhaps with :port, and no user or path");
   EXPECT_EQ(problem_of([](auto& c) { c.traces_path = "v1/traces"; }),
-            "traces_path: it is no path: it begins with / and has no blanks");
-  EXPECT_EQ(problem_of([](auto& c) { c.metrics_path = ""; }),
-            "metrics_path: it is no path: it begins with / and has no blanks");
+            "traces_path: it is not a path: begin it with / and use no blanks");
+  EXPECT_EQ(
+    problem_of([](auto& c) { c.metrics_path = ""; }),
+    "metrics_path: it is not a path: begin it with / and use no blanks");
   EXPECT_EQ(problem_of([](auto& c) { c.max_waiting = 100; }),
             "max_waiting: it is less than `max_spans`");
   EXPECT_EQ(problem_of([](auto& c) { c.metrics_interval = 1ms; }),

@@ -112,10 +112,11 @@ TEST(own_kind, is_the_same_from_toml_as_from_code) {
 }
 
 TEST(own_kind, is_what_was_meant_if_its_name_is_misspelled) {
-  EXPECT_EQ(complaint("[[stack.s.layer]]\nkind = 'key_celing'\n"),
-            "f:2:8: stack.s.layer[0].kind: \"key_celing\" is no kind of layer, "
-            "did you mean \"key_ceiling\"? allowed: "
-              + listed_kinds());
+  EXPECT_EQ(
+    complaint("[[stack.s.layer]]\nkind = 'key_celing'\n"),
+    "f:2:8: stack.s.layer[0].kind: \"key_celing\" is not a kind of layer, "
+    "did you mean \"key_ceiling\"? allowed: "
+      + listed_kinds());
   EXPECT_NE(listed_kinds().find(", key_ceiling"), std::string::npos);
 }
 

@@ -60,7 +60,7 @@ void check_service_config(const grpc_client_config& c, const setting_path& path,
   auto why = ::grpc::experimental::ValidateServiceConfigJSON(c.service_config);
   if (!why.empty())
     out.push_back({problem_kind::range, path / "service_config",
-                   "it is no service config of gRPC: " + why});
+                   "it is not a service config of gRPC: " + why});
   for (const auto* name : {"\"retryPolicy\"", "\"hedgingPolicy\""})
     if (!c.channel_retries && c.service_config.find(name) != std::string::npos)
       out.push_back(
@@ -76,7 +76,7 @@ void check_metadata_name(const char* key, const std::string& name,
     return;
   if (!is_metadata(name, {}))
     out.push_back({problem_kind::range, path / key,
-                   "it is no name of metadata: "
+                   "it is not a name of metadata: "
                      + std::string{detail::metadata_name_rule}});
   else if (name == "traceparent" || name == "tracestate" || name == "baggage"
            || name == "idempotency-key")
@@ -143,7 +143,7 @@ void check(const grpc_client_config& c, const setting_path& path,
   using namespace std::chrono_literals;
   if (!detail::grpc_target_of(c.target))
     out.push_back({problem_kind::range, path / "target",
-                   "it is no server: write host:port, [::1]:port or "
+                   "it is not a server: write host:port, [::1]:port or "
                    "unix:/path"});
   if (c.keepalive != duration::zero() && c.keepalive < 10s)
     out.push_back({problem_kind::range, path / "keepalive",

@@ -82,14 +82,14 @@ bool is_metadata(std::string_view name, std::string_view value) {
 
 std::string problem_with(const grpc_request& x) {
   if (!is_method(x.method))
-    return "the method is no name such as /package.Service/Method";
+    return "the method is not a name such as /package.Service/Method";
   for (const auto& [name, value] : x.metadata) {
     if (!is_metadata(name, {}))
-      return "\"" + name + "\" is no name of metadata: "
+      return "\"" + name + "\" is not a name of metadata: "
              + std::string{detail::metadata_name_rule};
     if (!is_metadata(name, value))
       return "the metadata " + name
-             + " is no printable ASCII: use a name that ends with -bin";
+             + " is not printable ASCII: use a name that ends with -bin";
   }
   return {};
 }

@@ -84,13 +84,13 @@ call as_call(http_request x) {
 
 std::string problem_with(const http_request& x) {
   if (!is_token(x.method))
-    return "the method is no token";
+    return "the method is not a token";
   if (!x.target.starts_with('/')
       || !std::all_of(x.target.begin(), x.target.end(), is_visible))
-    return "the target is no path";
+    return "the target is not a path";
   for (const auto& [name, value] : x.headers) {
     if (!is_token(name))
-      return "the name of a header is no token";
+      return "the name of a header is not a token";
     if (!is_value(value))
       return "the value of the header " + name + " has control characters";
   }

@@ -139,7 +139,7 @@ void check(const http_client_config& c, const setting_path& path,
   if (!url || url->target != "/" || c.url.find('#') != std::string::npos)
     out.push_back(
       {problem_kind::range, path / "url",
-       "it is no server: write http://host or https://host, perhaps with "
+       "it is not a server: write http://host or https://host, perhaps with "
        ":port, and no user or path"});
   check_header_names({{"deadline_header", c.deadline_header},
                       {"priority_header", c.priority_header},
@@ -147,7 +147,7 @@ void check(const http_client_config& c, const setting_path& path,
                      path, out);
   if (!c.proxy.empty() && !detail::is_proxy_url(c.proxy))
     out.push_back({problem_kind::range, path / "proxy",
-                   "it is no proxy: write http://host:port"});
+                   "it is not a proxy: write http://host:port"});
   check_tls(c, path, !url || url->origin.tls || c.redirects > 0, out);
 }
 

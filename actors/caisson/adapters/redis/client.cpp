@@ -243,7 +243,7 @@ private:
         || code.find_first_not_of(letters) != code.npos)
       code = "an error";
     return fmt::format("the server answers AUTH with {}: check user and "
-                       "password, and that it wants one",
+                       "password, and that it requires one",
                        code);
   }
 
@@ -335,7 +335,8 @@ private:
         continue;
       size.add({part, x.size});
       if (!size.is_valid())
-        return redis_failure{transport_errc::garbled, "a length is no number"};
+        return redis_failure{transport_errc::garbled,
+                             "a length is not a number"};
       if (size.at_least() > config_.max_reply)
         return redis_failure{transport_errc::too_large};
       redisReaderFeed(context_->reader, part, x.size);

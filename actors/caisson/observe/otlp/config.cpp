@@ -17,7 +17,7 @@ void check_path(const std::string& target, std::string_view key,
                 const setting_path& path, problems& out) {
   if (!problem_with({.target = target}).empty())
     out.push_back({problem_kind::range, path / key,
-                   "it is no path: it begins with / and has no blanks"});
+                   "it is not a path: begin it with / and use no blanks"});
 }
 
 // Repeats nothing of a text: what looks like its name may be a secret.

@@ -34,7 +34,7 @@ items items_in(const setting& from, const setting_path& path,
     if (auto list = detail::table_list_in(*text, from.place))
       return *std::move(list);
     out.push_back({problem_kind::syntax, path,
-                   fmt::format("{} is no list of stages, allowed: {}",
+                   fmt::format("{} is not a list of stages, allowed: {}",
                                detail::quoted(*text), allowed),
                    from.place});
     return {};

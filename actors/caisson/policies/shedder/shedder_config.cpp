@@ -10,21 +10,22 @@ namespace {
 
 void describe_signals(field_visitor& v, shedder_config& c) {
   v.on({"max_cpu", "from which share of the CPU time on there is an overload; "
-                   "0: it is no signal"},
+                   "0: it is not a signal"},
        c.max_cpu, {0.0, 1.0});
   v.on({"max_memory", "from which share of the memory on there is an overload; "
-                      "0: it is no signal"},
+                      "0: it is not a signal"},
        c.max_memory, {0.0, 1.0});
   v.on({"max_mailbox_delay",
         "how long messages may wait in the gate's own mailbox before there is "
-        "an overload; 0: that is no signal"},
+        "an overload; 0: that is not a signal"},
        c.max_mailbox_delay, {0s, 1h});
-  v.on({"max_delay", "by how much longer than usual calls may take below this "
-                     "layer before there is an overload; 0: that is no signal"},
+  v.on({"max_delay",
+        "by how much longer than usual calls may take below this "
+        "layer before there is an overload; 0: that is not a signal"},
        c.max_delay, {0s, 1h});
   v.on({"in_flight_factor", "how many times as many calls as throughput times "
                             "shortest time may be in flight before there is an "
-                            "overload; 0: that is no signal"},
+                            "overload; 0: that is not a signal"},
        c.in_flight_factor, {0.0, 100.0});
   v.on({"in_flight_needs_cpu",
         "whether too many calls in flight are a signal only while the CPU time "

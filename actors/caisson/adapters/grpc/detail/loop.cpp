@@ -26,7 +26,7 @@ std::string problem_of(const grpc_request& x, const call_options& options,
                        c.max_request);
   const auto& key = options.idempotency_key;
   if (!key.empty() && !is_metadata("idempotency-key", key))
-    return "the idempotency key is no printable ASCII";
+    return "the idempotency key is not printable ASCII";
   return {};
 }
 

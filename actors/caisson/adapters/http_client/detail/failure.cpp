@@ -29,7 +29,7 @@ std::string_view advice_for(CURLcode code) {
              "be PEM, belong together, and have no password";
     case CURLE_SSL_CONNECT_ERROR:
       return "the TLS handshake failed: the server must speak TLS 1.2 or later "
-             "at this port, and may want a `client_certificate`";
+             "at this port, and may require a `client_certificate`";
     default:
       return "could not connect";
   }
@@ -67,14 +67,14 @@ caf::message failure_of(CURLcode code, const http_parser& parser,
     return parser.why() == http_parser::fault::large_body
              ? failed_with(transport_errc::too_large, "the body is too large")
              : failed_with(transport_errc::garbled,
-                           "the answer is no valid HTTP response");
+                           "the answer is not a valid HTTP response");
   if (x.unsent)
     return fail(x.earlier_sent ? transport_errc::lost
                                : transport_errc::not_connected,
                 advice_for(code));
   if (is_against_protocol(code))
     return fail(transport_errc::garbled,
-                "the answer is no valid HTTP response");
+                "the answer is not a valid HTTP response");
   if (code == CURLE_OPERATION_TIMEDOUT)
     return fail(transport_errc::timed_out, "no answer in time");
   return fail(transport_errc::lost, "the connection was closed");

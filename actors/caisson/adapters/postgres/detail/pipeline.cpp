@@ -142,7 +142,9 @@ postgres_pipeline::failure postgres_pipeline::take(const PGresult& x) {
       return garbled("it takes a statement for none");
     default:
       // The server may commit before it knows that nobody copies.
-      return postgres_failure{transport_errc::lost, "it wants to copy"};
+      return postgres_failure{
+        transport_errc::lost,
+        "the server began a COPY, which is not supported"};
   }
 }
 

@@ -57,7 +57,7 @@ std::string handshake_problem(const SSL* ssl, const std::string& why) {
       "be a name in it ({})",
       X509_verify_cert_error_string(x));
   return fmt::format("the TLS handshake failed: the server must speak TLS 1.2 "
-                     "or later at this port, and may want a "
+                     "or later at this port, and may require a "
                      "`client_certificate` ({})",
                      why);
 }
@@ -128,8 +128,8 @@ std::string redis_stream::start_tls(const tls_settings& x,
   if (!session->ssl || !use_tls_socket(*session->ssl, session->socket))
     return "OpenSSL has no memory";
   if (!expect_host(session->ssl.get(), host, x.verify_server))
-    return "`host` is no name that a certificate can have (" + take_tls_error()
-           + ")";
+    return "`host` is not a name that a certificate can have ("
+           + take_tls_error() + ")";
   tls_ = std::move(session);
   return {};
 }

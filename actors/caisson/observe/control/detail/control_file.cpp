@@ -100,11 +100,11 @@ std::optional<descriptor> lock_old(const std::string& path) {
   }
   struct stat about {};
   if (::fstat(old.get(), &about) != 0 || !S_ISREG(about.st_mode))
-    fail(path, "is no file");
+    fail(path, "is not a regular file: choose another path");
   auto text = text_in(old.get(), path);
   auto known = address_in(text);
   if (!known && !text.empty())
-    fail(path, "is something else than a control file; it is left alone");
+    fail(path, "exists and is not a control file: choose another path");
   if (::flock(old.get(), LOCK_EX | LOCK_NB) != 0)
     fail(path, known
                  ? fmt::format("is the control file of process {}, which runs",
@@ -168,15 +168,17 @@ control_address read_control_file(const std::string& path) {
     fail_with_errno(path, "cannot be opened");
   struct stat about {};
   if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
-    fail(path, "is no file");
+    fail(path, "is not a regular file: name the one that the program "
+               "writes");
   auto out = address_in(text_in(file.get(), path));
   if (!out)
-    fail(path, "is no control file");
+    fail(path, "is not a control file: name the one that the program writes");
   if (about.st_uid != ::geteuid() && ::geteuid() != 0)
     fail(path, "belongs to another user");
   if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    fail(path, "can be read or written by others than its owner, so that its "
-               "token is no secret; start the program anew");
+    fail(path,
+         "can be read or written by others than its owner, so its token is "
+         "not secret: restart the program");
   return *out;
 }
 

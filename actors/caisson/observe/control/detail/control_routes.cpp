@@ -123,7 +123,7 @@ json body_of(const http_request& x,
   repeated_key repeated;
   auto out = json::parse(x.body, std::ref(repeated), false);
   if (!out.is_object())
-    throw control_error{400, "the body is not a JSON object"};
+    throw control_error{400, "the body is not JSON object"};
   if (auto key = repeated.found())
     throw control_error{400, detail::quoted(*key) + " is given twice"};
   for (const auto& [key, value] : out.items())
@@ -176,7 +176,7 @@ reconfigure change_in(const http_request& x) {
   reconfigure out{text_in(body, "layer")};
   auto set = body.find("set");
   if (set == body.end() || !set->is_object() || set->empty())
-    throw control_error{400, "set: an object with settings is wanted"};
+    throw control_error{400, "set: must be an object with settings"};
   for (const auto& [key, value] : set->items()) {
     if (value.is_structured() || value.is_null())
       throw control_error{400, fmt::format("set: {} is not a text, a number, "
@@ -217,7 +217,8 @@ http_response events_of(control_operations& operations,
     if (key == "after") {
       from = position_in(value);
       if (!from)
-        throw control_error{400, "after: is no cursor of this program"};
+        throw control_error{
+          400, "after: is not a cursor of this program, start without one"};
     } else if (key == "wait") {
       wait = time_in(key, value, longest_wait);
     } else {

@@ -47,7 +47,7 @@ std::string listening_address(const std::string& text) {
   if (!port || host.empty() || text.find('\0') != std::string::npos)
     throw config_error{
       {{problem_kind::range, setting_path{} / "metrics" / "address",
-        fmt::format("\"{}\" is no address, allowed: host:port "
+        fmt::format("\"{}\" is not an address, allowed: host:port "
                     "with an IP address or localhost, or a "
                     "port from 0 to 65535",
                     text)}}};

@@ -141,10 +141,10 @@ std::string cuts(const arm_config& arm, const route_ends& ends) {
     x.begin(i);
   std::string out;
   for (std::uint32_t i = 0; i < ends.replicas; ++i)
-    out += x.there(i).cuts > 0 ? 'x' : '.';
+    out += x.on_requests(i).cuts > 0 ? 'x' : '.';
   out += ' ';
   for (std::uint32_t i = 0; i < ends.replicas; ++i)
-    out += x.back(i).cuts > 0 ? 'x' : '.';
+    out += x.on_answers(i).cuts > 0 ? 'x' : '.';
   return out;
 }
 
@@ -265,18 +265,18 @@ TEST(message_faults, add_up_while_they_last) {
   add(fault_kind::slow).target = "db";
   message_faults x{message_fault_index{arm}, {"web", 1, "db", 1}};
   ASSERT_EQ(x.size(), 5u);
-  EXPECT_EQ(x.there(0).passes, 1);
+  EXPECT_EQ(x.on_requests(0).passes, 1);
   for (std::size_t i = 0; i < 5; ++i)
     x.begin(i);
-  EXPECT_EQ(x.there(0).cuts, 1u);
-  EXPECT_DOUBLE_EQ(x.back(0).passes, 0.4);
-  EXPECT_EQ(x.back(0).delay, 15ms);
+  EXPECT_EQ(x.on_requests(0).cuts, 1u);
+  EXPECT_DOUBLE_EQ(x.on_answers(0).passes, 0.4);
+  EXPECT_EQ(x.on_answers(0).delay, 15ms);
   x.end(0);
   x.end(2);
   x.end(3);
-  EXPECT_EQ(x.there(0).cuts, 0u);
-  EXPECT_EQ(x.there(0).passes, 0.5);
-  EXPECT_EQ(x.there(0).delay, 5ms);
+  EXPECT_EQ(x.on_requests(0).cuts, 0u);
+  EXPECT_EQ(x.on_requests(0).passes, 0.5);
+  EXPECT_EQ(x.on_requests(0).delay, 5ms);
 }
 
 // -- in a world ---------------------------------------------------------------

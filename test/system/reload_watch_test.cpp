@@ -52,7 +52,7 @@ protected:
   }
 
   reload_watch_config only_changes() {
-    return {.on_hangup = false, .settled_after = 20ms};
+    return {.on_hangup = false, .debounce = 20ms};
   }
 };
 
@@ -137,10 +137,9 @@ TEST_F(watched_reload, in_a_directory_that_is_not_there) {
   EXPECT_THROW(
     (reload_watch{gates.controller(), dir / "no/gates.toml", only_changes()}),
     std::system_error);
-  EXPECT_THROW((reload_watch{gates.controller(),
-                             dir / "gates.toml",
-                             {.settled_after = 0ms}}),
-               config_error);
+  EXPECT_THROW(
+    (reload_watch{gates.controller(), dir / "gates.toml", {.debounce = 0ms}}),
+    config_error);
 }
 
 // Counts the reloads that are asked for, in place of a set of gates.
@@ -162,9 +161,8 @@ TEST_F(watched_reload, once_for_many_writes) {
   std::atomic<int> asked{0};
   auto counter = count_reloads(*sys, asked);
   {
-    reload_watch watch{counter,
-                       dir / "gates.toml",
-                       {.on_hangup = false, .settled_after = 300ms}};
+    reload_watch watch{
+      counter, dir / "gates.toml", {.on_hangup = false, .debounce = 300ms}};
     for (int i = 0; i < 50; ++i) {
       write(text_with(i + 2));
       dir.write("another", "x");
@@ -182,7 +180,7 @@ TEST_F(watched_reload, at_once_and_once_more_for_many_signals) {
   auto counter = count_reloads(*sys, asked);
   {
     reload_watch watch{
-      counter, dir / "gates.toml", {.on_change = false, .settled_after = 2s}};
+      counter, dir / "gates.toml", {.on_change = false, .debounce = 2s}};
     std::raise(SIGHUP);
     await_reloads(asked, 1);
     for (int i = 0; i < 10'000; ++i)

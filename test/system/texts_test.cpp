@@ -70,7 +70,7 @@ protected:
   event_log events = event_log::to_function(sys,
                                             [this](const event& x, utc_time) {
                                               std::lock_guard guard{mutex};
-                                              written.push_back(to_line(x));
+                                              written.push_back(to_text(x));
                                             });
 };
 

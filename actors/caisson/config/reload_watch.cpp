@@ -30,10 +30,10 @@ void describe(field_visitor& v, reload_watch_config& c) {
   v.on({"on_hangup", "whether SIGHUP asks for a reload"}, c.on_hangup);
   v.on({"on_change", "whether a change of the file does"}, c.on_change);
   // Two changes within a tick of the kernel's clock may look the same.
-  v.on({"settled_after",
+  v.on({"debounce",
         "how long the file must have been left alone; signals count no more "
         "often"},
-       c.settled_after, {20ms, 1min});
+       c.debounce, {20ms, 1min});
 }
 
 namespace {
@@ -243,7 +243,7 @@ private:
   void hung_up(int fd) {
     empty(fd);
     rests_ = true;
-    rested_at_ = clock::now() + config_.settled_after;
+    rested_at_ = clock::now() + config_.debounce;
     known_ = state_of(file_);
     waits_ = false;
     ask("SIGHUP");
@@ -256,8 +256,7 @@ private:
 
   [[nodiscard]] bool is_recent(const file_state& x) const {
     auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::nanoseconds{std::get<4>(x)}
-           > now - config_.settled_after;
+    return std::chrono::nanoseconds{std::get<4>(x)} > now - config_.debounce;
   }
 
   // Something has happened in the directory, perhaps not to the file.
@@ -267,7 +266,7 @@ private:
       return;
     seen_ = now;
     waits_ = true;
-    wait_end_ = clock::now() + config_.settled_after;
+    wait_end_ = clock::now() + config_.debounce;
   }
 
   // A file that is gone is about to be replaced, or nothing to go by.

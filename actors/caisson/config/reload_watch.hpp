@@ -22,7 +22,7 @@ struct reload_watch_config {
   /// A change counts once the file has been left alone for so long: 20 ms to 1
   /// min, default 200 ms. A signal counts at once, and further ones within that
   /// time of it together at its end.
-  duration settled_after = std::chrono::milliseconds(200);
+  duration debounce = std::chrono::milliseconds(200);
 };
 
 void describe(field_visitor& v, reload_watch_config& c);

@@ -164,7 +164,7 @@ std::string dropped_to_json(std::uint64_t count, utc_time at) {
   return o.end();
 }
 
-std::string to_line(const event& x) {
+std::string to_text(const event& x) {
   auto out = shown(x.gate);
   if (!x.layer.empty())
     out += "/" + shown(x.layer);

@@ -31,7 +31,7 @@ inline constexpr std::size_t max_json_line = 8192;
 
 /// The event as one line for people: `payments/breaker: state_changed closed ->
 /// open`. Control characters are escaped and long texts cut.
-[[nodiscard]] std::string to_line(const event& x);
+[[nodiscard]] std::string to_text(const event& x);
 
 /// `2026-03-01T12:00:00.000000001Z`, as in RFC 3339; years 0 to 9999.
 [[nodiscard]] std::string to_text(utc_time at);

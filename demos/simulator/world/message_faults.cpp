@@ -39,26 +39,27 @@ message_faults::message_faults(const message_fault_index& all,
                                       ends.caller_zone);
     auto caller_gets = to.contains(ends.caller, ends.caller_number,
                                    ends.caller_zone);
-    known x{.config = fault->config, .there = {}, .back = {}};
+    known x{.config = fault->config, .requests = {}, .answers = {}};
     for (std::uint32_t i = 0; i < ends.replicas; ++i) {
       auto gets = to.contains(ends.service, i + 1, zone_of(ends, i));
       auto sends = from.contains(ends.service, i + 1, zone_of(ends, i));
-      auto forth = (caller_sends && gets) || (both && caller_gets && sends);
-      auto back = (caller_gets && sends) || (both && caller_sends && gets);
-      x.there.push_back(forth);
-      x.back.push_back(back);
+      auto requests = (caller_sends && gets) || (both && caller_gets && sends);
+      auto answers = (caller_gets && sends) || (both && caller_sends && gets);
+      x.requests.push_back(requests);
+      x.answers.push_back(answers);
     }
-    if (std::ranges::count(x.there, true) + std::ranges::count(x.back, true))
+    if (std::ranges::count(x.requests, true)
+        + std::ranges::count(x.answers, true))
       known_.push_back(std::move(x));
   }
-  there_.resize(known_.empty() ? 1 : ends.replicas);
-  back_.resize(there_.size());
+  requests_.resize(known_.empty() ? 1 : ends.replicas);
+  answers_.resize(requests_.size());
 }
 
 void message_faults::change(std::size_t i, bool active) {
   known_[i].active = active;
-  combine(there_, &known::there);
-  combine(back_, &known::back);
+  combine(requests_, &known::requests);
+  combine(answers_, &known::answers);
 }
 
 // Rates of loss add up as independent chances do, and delays as they are.

@@ -56,12 +56,12 @@ public:
   void end(std::size_t i) { change(i, false); }
 
   /// Of calls to this replica, counted from 0 on.
-  [[nodiscard]] const way& there(std::size_t replica) const {
-    return there_[replica % there_.size()];
+  [[nodiscard]] const way& on_requests(std::size_t replica) const {
+    return requests_[replica % requests_.size()];
   }
   /// Of answers from it.
-  [[nodiscard]] const way& back(std::size_t replica) const {
-    return back_[replica % back_.size()];
+  [[nodiscard]] const way& on_answers(std::size_t replica) const {
+    return answers_[replica % answers_.size()];
   }
 
 private:
@@ -69,8 +69,8 @@ private:
     const fault_config* config = nullptr;
     bool active = false;
     /// By replica: whether calls to it and answers from it are hit.
-    std::vector<bool> there;
-    std::vector<bool> back;
+    std::vector<bool> requests;
+    std::vector<bool> answers;
   };
 
   void change(std::size_t i, bool active);
@@ -78,8 +78,8 @@ private:
 
   std::vector<known> known_;
   /// By replica; a single one for all if there are no faults.
-  std::vector<way> there_;
-  std::vector<way> back_;
+  std::vector<way> requests_;
+  std::vector<way> answers_;
 };
 
 } // namespace caisson::sim

@@ -141,7 +141,7 @@ void network_link::depart(std::uint64_t key, parcel& p) {
   if (crosses(p.to))
     world_.recorder->edge(plan_.route, now(), &edge_summary::crossed);
   if (edge_.network.duplication > 0)
-    p.again = p.content;
+    p.duplicate = p.content;
   send(key, p);
 }
 
@@ -154,7 +154,8 @@ void network_link::keep_caller(std::uint64_t key,
 
 void network_link::send(std::uint64_t key, parcel& p) {
   auto sent = transmission(free_there_, p.requests * edge_.network.call_size);
-  auto wait = travel(p.key.with(purpose::there), p.to, faults_.there(p.to));
+  auto wait = travel(p.key.with(purpose::request_travel), p.to,
+                     faults_.on_requests(p.to));
   if (!wait) {
     world_.recorder->edge(plan_.route, now(), &edge_summary::lost_calls);
     return give_up_on(key, p);
@@ -181,7 +182,8 @@ void network_link::handle_answer(std::uint64_t key, caf::message content) {
     return; // Answered before, which nobody behind does.
   p->content = std::move(content);
   auto sent = transmission(free_back_, p->requests * edge_.network.answer_size);
-  auto wait = travel(p->key.with(purpose::back), p->to, faults_.back(p->to));
+  auto wait = travel(p->key.with(purpose::answer_travel), p->to,
+                     faults_.on_answers(p->to));
   if (!wait)
     return answer_lost(key, *p);
   *wait = duration_sum(*wait, sent);
@@ -204,10 +206,10 @@ void network_link::answer(std::uint64_t key, parcel& p) {
 void network_link::answer_lost(std::uint64_t key, parcel& p) {
   world_.recorder->edge(plan_.route, now(), &edge_summary::lost_answers);
   keyed_random random{p.key.with(purpose::duplicate)};
-  if (p.again.empty() || random.uniform() >= edge_.network.duplication)
+  if (p.duplicate.empty() || random.uniform() >= edge_.network.duplication)
     return give_up_on(key, p);
   world_.recorder->edge(plan_.route, now(), &edge_summary::repeated);
-  p.content = std::exchange(p.again, {});
+  p.content = std::exchange(p.duplicate, {});
   p.key = p.key.with(purpose::duplicate);
   p.at = stage::sent;
   send(key, p);
@@ -257,8 +259,8 @@ void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
     balancer_.over(p->to);
   if (!plan_.forwards_cancels)
     return;
-  if (auto wait = travel(p->key.with(purpose::again), p->to,
-                         faults_.there(p->to)))
+  if (auto wait = travel(p->key.with(purpose::cancel_travel), p->to,
+                         faults_.on_requests(p->to)))
     timer().push(time_after(now(), *wait), cancel_bit | key);
 }
 
@@ -340,7 +342,8 @@ void network_link::connection_of_given_up(parcel& p) {
 }
 
 bool network_link::is_cut(std::size_t replica) const {
-  return faults_.there(replica).cuts + faults_.back(replica).cuts > 0;
+  return faults_.on_requests(replica).cuts + faults_.on_answers(replica).cuts
+         > 0;
 }
 
 void network_link::free_stuck() {

@@ -69,7 +69,7 @@ private:
     portable::reply_to from;
     caf::message content;
     /// The call, if it may have to arrive once more.
-    caf::message again;
+    caf::message duplicate;
     draw_key key{0};
     bool from_client = false;
     /// More than one in a batch.

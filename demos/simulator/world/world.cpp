@@ -53,7 +53,7 @@ world::world(const arm_config& arm, std::uint64_t seed,
              const std::atomic<bool>* stop)
   : stop_(stop), plan_(arm), key_(draw_key{seed}),
     recorder_(plan_, std::move(log)), time_(config_),
-    board_(load_board::of(&time_.system())) {
+    load_source_(default_load_source::of(&time_.system())) {
   context_ = {&plan_, &recorder_,     &time_, &route_gates_,
               key_,   &pooled_links_, &loads_};
   pooled_links_.resize(plan_.arm.services.size());
@@ -105,7 +105,7 @@ caf::actor world::spawn_gate_of(const std::string& name,
   for (const auto& l : policies.build())
     if (l->machine().kind() == "breaker")
       recorder_.add_breaker(name, l->name());
-  board_->set(std::move(load));
+  load_source_->set(std::move(load));
   auto gate = spawn_gate(time_.system(), std::move(behind), policies);
   gates_.push_back({name, stack_name, gate});
   watched_.push_back(gate);

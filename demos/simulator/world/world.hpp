@@ -95,7 +95,7 @@ private:
   world_config config_;
   virtual_time time_;
   /// Says which load the next gate reads.
-  std::shared_ptr<load_board> board_;
+  std::shared_ptr<default_load_source> load_source_;
   /// By instance of the plan.
   std::vector<std::shared_ptr<busy_servers>> loads_;
   world_context context_;

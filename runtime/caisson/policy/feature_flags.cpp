@@ -12,7 +12,7 @@ namespace caisson {
 
 namespace {
 
-std::shared_ptr<feature_flags> board_in(detail::object_scope scope) {
+std::shared_ptr<feature_flags> flags_in(detail::object_scope scope) {
   static detail::scoped_objects<feature_flags> known;
   return known.take(scope, {},
                     [] { return std::make_shared<feature_flags>(); });
@@ -21,11 +21,11 @@ std::shared_ptr<feature_flags> board_in(detail::object_scope scope) {
 } // namespace
 
 std::shared_ptr<feature_flags> feature_flags::of(caf::actor_system* system) {
-  return board_in({.system = detail::number_of(*system)});
+  return flags_in({.system = detail::number_of(*system)});
 }
 
 std::shared_ptr<feature_flags> feature_flags::of(const void* scope) {
-  return board_in({.address = scope});
+  return flags_in({.address = scope});
 }
 
 bool feature_flags::is_on(std::string_view name) const {

@@ -39,18 +39,19 @@ std::shared_ptr<load_source> process_load() {
   return one;
 }
 
-std::shared_ptr<load_board> load_board::of(caf::actor_system* sys) {
-  static detail::scoped_objects<load_board> known;
+std::shared_ptr<default_load_source>
+default_load_source::of(caf::actor_system* sys) {
+  static detail::scoped_objects<default_load_source> known;
   return known.take({.system = detail::number_of(*sys)}, {},
-                    [] { return std::make_shared<load_board>(); });
+                    [] { return std::make_shared<default_load_source>(); });
 }
 
-void load_board::set(std::shared_ptr<load_source> x) {
+void default_load_source::set(std::shared_ptr<load_source> x) {
   std::lock_guard guard{mutex_};
   source_ = std::move(x);
 }
 
-std::shared_ptr<load_source> load_board::source() const {
+std::shared_ptr<load_source> default_load_source::source() const {
   std::lock_guard guard{mutex_};
   return source_;
 }

@@ -33,11 +33,12 @@ public:
 /// default that is `process_load` in real time, and none in virtual time, where
 /// the same seed must give the same result on any machine. Safe to use from any
 /// thread.
-class load_board {
+class default_load_source {
 public:
-  /// The board of an actor system. It lives as long as its users: whoever sets
+  /// That of an actor system. It lives as long as its users: whoever sets
   /// a source keeps it.
-  [[nodiscard]] static std::shared_ptr<load_board> of(caf::actor_system* sys);
+  [[nodiscard]] static std::shared_ptr<default_load_source>
+  of(caf::actor_system* sys);
 
   /// Null: the default.
   void set(std::shared_ptr<load_source> x);

@@ -363,7 +363,7 @@ public:
     caisson::portable::send(this, gate_, caisson::subscribe{});
     return {
       [this](const caisson::event& x) {
-        out_ << caisson::to_line(x) << std::endl;
+        out_ << caisson::to_text(x) << std::endl;
       },
     };
   }

@@ -145,7 +145,7 @@ TEST_P(waiting_test, reads_well_as_a_line) {
   x.kind = event_kind::waiting;
   x.detail = "10 running, 3 waiting";
   x.call = 7;
-  EXPECT_EQ(to_line(x), "payments/semaphore: waiting (10 running, 3 waiting), "
+  EXPECT_EQ(to_text(x), "payments/semaphore: waiting (10 running, 3 waiting), "
                         "call 7");
   EXPECT_NE(to_json(x, {}).find(R"("kind":"waiting")"), std::string::npos);
 }

@@ -112,18 +112,18 @@ TEST(event_as_json, counts_what_is_missing) {
 }
 
 TEST(event_as_line, says_what_there_is) {
-  EXPECT_EQ(to_line(opened_breaker()),
+  EXPECT_EQ(to_text(opened_breaker()),
             "payments/breaker: state_changed closed -> open (5 in a row), "
             "delay 1.5 s, call 18446744073709551615");
   event x;
   x.gate = "payments";
   x.kind = event_kind::expired;
-  EXPECT_EQ(to_line(x), "payments: expired");
+  EXPECT_EQ(to_text(x), "payments: expired");
   x.call = 3;
   x.to = "up";
   x.trace_id = "4bf9";
   x.span_id = "00f0";
-  EXPECT_EQ(to_line(x), "payments: expired up, call 3, trace 4bf9, span 00f0");
+  EXPECT_EQ(to_text(x), "payments: expired up, call 3, trace 4bf9, span 00f0");
 }
 
 TEST(event_as_line, rounds_how_long_something_took) {
@@ -132,7 +132,7 @@ TEST(event_as_line, rounds_how_long_something_took) {
   x.kind = event_kind::retried;
   x.delay = 48'882'255ns;
   x.call = 1;
-  EXPECT_EQ(to_line(x), "payments: retried, delay 48.9 ms, call 1");
+  EXPECT_EQ(to_text(x), "payments: retried, delay 48.9 ms, call 1");
   EXPECT_NE(to_json(x, new_year).find("\"delay_ns\":48882255,"),
             std::string::npos);
 }
@@ -152,7 +152,7 @@ TEST(event_as_line, rounds_how_long_a_call_has_waited) {
     x.gate = "g";
     x.kind = event_kind::rejected;
     x.detail = detail;
-    EXPECT_EQ(to_line(x), "g: rejected (" + text + ")");
+    EXPECT_EQ(to_text(x), "g: rejected (" + text + ")");
   }
 }
 
@@ -160,7 +160,7 @@ TEST(event_as_line, is_one_line_and_not_too_long) {
   event x;
   x.gate = "two\nlines\x1b[2J";
   x.detail = std::string(100'000, '\x01');
-  auto line = to_line(x);
+  auto line = to_text(x);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   EXPECT_EQ(line.find('\x1b'), std::string::npos);
   EXPECT_LT(line.size(), 2000u);

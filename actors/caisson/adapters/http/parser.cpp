@@ -366,7 +366,7 @@ void drop_named_by_connection(http_headers& all, std::string_view named) {
   });
 }
 
-void drop_those_of_connection(http_headers& all, bool keep_length) {
+void drop_hop_by_hop(http_headers& all, bool keep_length) {
   drop_named_by_connection(all, std::string{header_of(all, "connection")});
   std::erase_if(all, [&](const auto& x) {
     return is_of_connection(x.first)

@@ -149,6 +149,6 @@ void drop_named_by_connection(http_headers& all, std::string_view named);
 
 /// Removes all that concerns this connection only, also what it names, but for
 /// the length if that is wanted.
-void drop_those_of_connection(http_headers& all, bool keep_length = false);
+void drop_hop_by_hop(http_headers& all, bool keep_length = false);
 
 } // namespace caisson::detail

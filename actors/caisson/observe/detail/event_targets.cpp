@@ -79,7 +79,7 @@ public:
   explicit caf_target(caf::actor_system& sys) : sys_(sys) {}
 
   void write(const event& x, utc_time) override {
-    portable::write_to_caf_log(sys_, level_of(x), to_line(x));
+    portable::write_to_caf_log(sys_, level_of(x), to_text(x));
   }
 
   void note_dropped(std::uint64_t count, utc_time) override {

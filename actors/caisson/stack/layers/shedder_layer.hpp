@@ -11,7 +11,7 @@
 namespace caisson {
 
 /// Reads the load from a source of its own, or else from that of its actor
-/// system: see `load_board`.
+/// system: see `default_load_source`.
 class shedder_layer final : public policy_layer<shedder> {
 public:
   /// `load` may be null: the source of the system then.
@@ -26,7 +26,7 @@ public:
   void start_in(caf::actor_system& sys) override {
     if (machine().has_source())
       return;
-    auto load = load_board::of(&sys)->source();
+    auto load = default_load_source::of(&sys)->source();
     machine().read_from(load || portable::is_virtual(sys) ? std::move(load)
                                                           : process_load());
   }

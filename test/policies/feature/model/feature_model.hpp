@@ -53,7 +53,7 @@ public:
     switch (x.which / 10 % 3) {
       case 0:
         if (!holds_[i])
-          holds_[i] = std::make_unique<feature_hold>(board_);
+          holds_[i] = std::make_unique<feature_hold>(flags_);
         held_[i] = some_names(x.how);
         holds_[i]->set(held_[i]);
         break;
@@ -63,7 +63,7 @@ public:
         break;
       default:
         watched_ = x.how % 4 != 0;
-        real.policy.watch(watched_ ? board_ : nullptr);
+        real.policy.watch(watched_ ? flags_ : nullptr);
     }
   }
 
@@ -73,7 +73,7 @@ public:
 
   void check(const rig&) const {
     for (const std::string name : {"a", "b", "c"})
-      RC_ASSERT(board_->is_on(name) == is_on(name));
+      RC_ASSERT(flags_->is_on(name) == is_on(name));
   }
 
 private:
@@ -98,7 +98,7 @@ private:
 
   feature_config c_;
   bool watched_ = false;
-  std::shared_ptr<feature_flags> board_ = std::make_shared<feature_flags>();
+  std::shared_ptr<feature_flags> flags_ = std::make_shared<feature_flags>();
   std::array<std::unique_ptr<feature_hold>, 3> holds_;
   std::array<strings, 3> held_;
 };

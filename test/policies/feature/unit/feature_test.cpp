@@ -60,7 +60,7 @@ TEST_F(feature_test, can_change_to_another_feature) {
   EXPECT_EQ(h.where(h.arrive()), place::rejected);
 }
 
-TEST_F(feature_test, is_on_without_a_board) {
+TEST_F(feature_test, is_on_without_flags) {
   hold.set({"x"});
   rig<feature> other{feature_config{.feature = "x"}};
   EXPECT_EQ(other.where(other.arrive()), place::below);

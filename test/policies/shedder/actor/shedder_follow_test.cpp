@@ -19,7 +19,7 @@ namespace {
 class shedder_follow_test : public world_test {
 protected:
   shedder_follow_test() {
-    board->set(load);
+    load_default->set(load);
     load->value.cpu = 1;
   }
 
@@ -58,7 +58,8 @@ protected:
 
   scripted_worker callee = make_worker(doubles());
   std::shared_ptr<set_load> load = std::make_shared<set_load>();
-  std::shared_ptr<load_board> board = load_board::of(&world.system());
+  std::shared_ptr<default_load_source> load_default = default_load_source::of(
+    &world.system());
 };
 CAISSON_ALL_ORDERS(shedder_follow_test);
 

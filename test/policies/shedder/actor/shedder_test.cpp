@@ -21,7 +21,7 @@ namespace {
 class shedder_layer_test : public world_test {
 protected:
   shedder_layer_test() {
-    board->set(load);
+    load_default->set(load);
     load->value.cpu = 1;
   }
 
@@ -43,7 +43,8 @@ protected:
   }
 
   std::shared_ptr<set_load> load = std::make_shared<set_load>();
-  std::shared_ptr<load_board> board = load_board::of(&world.system());
+  std::shared_ptr<default_load_source> load_default = default_load_source::of(
+    &world.system());
 };
 CAISSON_ALL_ORDERS(shedder_layer_test);
 
@@ -76,7 +77,7 @@ TEST_P(shedder_layer_test, rejects_what_is_too_much) {
 }
 
 TEST_P(shedder_layer_test, reads_nothing_in_virtual_time_by_itself) {
-  board->set(nullptr);
+  load_default->set(nullptr);
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{}.add<shedder>({.max_cpu = 1e-9}));
   EXPECT_EQ(second(g, 100), 100);

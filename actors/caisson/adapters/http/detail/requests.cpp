@@ -119,7 +119,7 @@ int refusal_of(http_parser& x) {
 http_request request_of(http_parser& x) {
   http_request out{std::move(x.method()), std::move(x.target()),
                    std::move(x.headers()), std::move(x.body())};
-  drop_those_of_connection(out.headers);
+  drop_hop_by_hop(out.headers);
   // The server has seen to it.
   out.headers.erase("expect");
   return out;

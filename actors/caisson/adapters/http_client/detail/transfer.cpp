@@ -487,7 +487,7 @@ void http_transfer::release() {
 caf::message http_transfer::response() {
   auto& headers = parser_.headers();
   // The length of a body that is not there is known from nothing else.
-  drop_those_of_connection(headers, method_ == "HEAD");
+  drop_hop_by_hop(headers, method_ == "HEAD");
   if (decodes_ && method_ != "HEAD")
     headers.erase("content-encoding");
   return caf::make_message(http_response{parser_.status(), std::move(headers),

@@ -116,7 +116,7 @@ void event_tail::take(const event& x, utc_time at, std::uint64_t period) {
       return;
     if (waiting_ > 0 || steady::now() - asked_ < forgotten_after_) {
       lines_.push_back(fmt::format(R"({{"text":{},"event":{}}})",
-                                   json_string(to_line(x)), to_json(x, at)));
+                                   json_string(to_text(x)), to_json(x, at)));
       ++taken_;
       if (lines_.size() > most_)
         lines_.pop_front();

@@ -56,7 +56,7 @@ protected:
     if (is_system(*what)
         || holds_any<reconfigure, command, subscribe, unsubscribe, drain,
                      detail::worker_made, detail::group_order,
-                     detail::stack_order>(*what)) {
+                     detail::replace_stack>(*what)) {
       refuse(*what, on);
       return true;
     }

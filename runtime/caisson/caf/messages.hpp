@@ -459,7 +459,7 @@ CAF_ADD_TYPE_ID(caisson_messages, (caisson::reload))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::gate_change))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::reload_report))
 #if !CAISSON_CAF_LEGACY
-CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::stack_order))
+CAF_ADD_TYPE_ID(caisson_messages, (caisson::detail::replace_stack))
 #endif
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::tally_summary))
 CAF_ADD_TYPE_ID(caisson_messages, (caisson::dead_letter))

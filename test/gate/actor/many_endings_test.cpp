@@ -1,6 +1,6 @@
 // Up to a hundred thousand calls in one gate that end together: each has one
 // answer, nothing is left of them, and it takes a few messages for each.
-#include <caisson/stack/stack_order.hpp>
+#include <caisson/stack/stack_replacement.hpp>
 
 #include "support/local_proxy.hpp"
 #include "support/quiescent.hpp"
@@ -135,10 +135,11 @@ std::vector<burst_ending> burst_endings() {
 burst_ending reloaded() {
   return {"another stack comes, and the others answer",
           [](virtual_time& world, const burst_actors& x) {
-            auto next = detail::ordered_stack{stack{}};
+            auto next = detail::stack_replacement{stack{}};
             auto done = world.request(
-              x.gate, detail::stack_order{
-                        std::make_shared<const detail::ordered_stack>(next)});
+              x.gate,
+              detail::replace_stack{
+                std::make_shared<const detail::stack_replacement>(next)});
             EXPECT_TRUE(done.ok());
             world.send(x.second, "go on");
             world.send(x.worker, "go on");

@@ -4,7 +4,7 @@
 #include <caisson/caf/error_text.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/gate.hpp>
-#include <caisson/stack/stack_order.hpp>
+#include <caisson/stack/stack_replacement.hpp>
 
 #include <fmt/format.h>
 
@@ -88,16 +88,16 @@ void add_unconfirmed(managed_gate& to, gate_entry x) {
 }
 
 // Throws what the maker of another worker throws.
-std::shared_ptr<const ordered_stack> order_of(const managed_gate& gate,
-                                              const gate_entry& next) {
-  auto out = std::make_shared<ordered_stack>();
+std::shared_ptr<const stack_replacement>
+replacement_of(const managed_gate& gate, const gate_entry& next) {
+  auto out = std::make_shared<stack_replacement>();
   out->policies = next.policies.policies;
   if (gate.supervised_by_file)
     out->supervision = next.policies.supervision;
   if (next.described && may_differ(gate, [&](const gate_entry& now) {
         return !next.described->equals(*now.described);
       })) {
-    out->behind = std::make_shared<worker>(
+    out->new_worker = std::make_shared<worker>(
       next.described->make(next.policies.supervision));
     out->worker_changes = next.described->changes_from(*gate.entry.described);
     if (out->worker_changes.empty())
@@ -188,20 +188,20 @@ void config_reloader::begin() {
         i != gates_.end() && !portable::is_down(i->second.handle))
       compare(name, i->second.entry, x, found);
   if (found.empty())
-    make_orders(found);
+    make_replacements(found);
   if (found.empty())
     check_gates();
   else
     refuse(found);
 }
 
-void config_reloader::make_orders(problems& found) {
+void config_reloader::make_replacements(problems& found) {
   for (const auto& [name, x] : round_->next.gates) {
     auto i = gates_.find(name);
     if (i == gates_.end() || portable::is_down(i->second.handle))
       continue;
     try_for(name, x, found, [&, &gate = name, &next = x] {
-      round_->orders.emplace(gate, order_of(i->second, next));
+      round_->replacements.emplace(gate, replacement_of(i->second, next));
     });
   }
 }
@@ -220,7 +220,7 @@ void config_reloader::check_gates() {
       continue;
     ++round_->open;
     portable::ask(this, static_cast<const caf::actor&>(x.handle), patience,
-                  stack_order{round_->orders.at(name), true})
+                  replace_stack{round_->replacements.at(name), true})
       .then(
         [this, gate = name](const std::string&) { on_checked(gate, nullptr); },
         [this, gate = name](const caf::error& why) { on_checked(gate, &why); });
@@ -274,7 +274,7 @@ void config_reloader::swap_gates() {
       continue;
     ++round_->open;
     portable::ask(this, static_cast<const caf::actor&>(x.handle), patience,
-                  stack_order{round_->orders.at(name)})
+                  replace_stack{round_->replacements.at(name)})
       .then([this, gate = name](
               const std::string& text) { on_swapped(gate, changes_in(text)); },
             [this, gate = name](const caf::error& why) {
@@ -335,7 +335,8 @@ void config_reloader::on_swapped(const std::string& gate,
 void config_reloader::on_unchanged(const std::string& gate,
                                    const caf::error& why) {
   round_->unchanged.insert(gate);
-  if (why == caf::sec::request_timeout || round_->orders.at(gate)->behind)
+  if (why == caf::sec::request_timeout
+      || round_->replacements.at(gate)->new_worker)
     round_->unconfirmed.insert(gate);
   round_->report.problems.push_back(fmt::format(
     "{}: gates.{}: not changed: {}", file_.string(), gate, text_of(why)));

@@ -10,7 +10,7 @@
 #include <caisson/config/detail/managed_groups.hpp>
 #include <caisson/config/gate_file.hpp>
 #include <caisson/gate/worker_names.hpp>
-#include <caisson/stack/stack_order.hpp>
+#include <caisson/stack/stack_replacement.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -55,8 +55,8 @@ private:
     std::vector<promise> waiting;
     gate_file next;
     /// What the gates get that stay.
-    std::map<std::string, std::shared_ptr<const ordered_stack>, std::less<>>
-      orders;
+    std::map<std::string, std::shared_ptr<const stack_replacement>, std::less<>>
+      replacements;
     reload_report report;
     /// Gates that were found to have ended.
     std::set<std::string> ended;
@@ -74,7 +74,7 @@ private:
 
   promise take(const reload& x);
   void begin();
-  void make_orders(problems& found);
+  void make_replacements(problems& found);
   void check_gates();
   void on_checked(const std::string& gate, const caf::error* why);
   void make_new_gates();

@@ -8,7 +8,7 @@
 #include <caisson/engine/snapshot_hub.hpp>
 #include <caisson/gate/detail/factory.hpp>
 #include <caisson/policy/callback.hpp>
-#include <caisson/stack/stack_order.hpp>
+#include <caisson/stack/stack_replacement.hpp>
 
 #include <fmt/format.h>
 
@@ -30,17 +30,17 @@ std::uint64_t seed_for(const gate_actor& gate, std::int64_t seed) {
   return entropy_bits();
 }
 
-engine_setup setup_of(const gate_actor& gate, const worker& behind,
+engine_setup setup_of(const gate_actor& gate, const worker& w,
                       const stack& policies) {
   engine_setup s;
   s.config = policies.config();
   s.layers = policies.build();
   for (auto& x : s.layers)
     x->start_in(gate.home_system());
-  s.supervision = behind.supervision();
-  s.grouped = behind.is_grouped();
-  s.adapter = behind.adapter();
-  s.dead_letters = behind.dead_letters();
+  s.supervision = w.supervision();
+  s.grouped = w.is_grouped();
+  s.adapter = w.adapter();
+  s.dead_letters = w.dead_letters();
   s.seed = seed_for(gate, s.config.seed);
   s.exact_timers = portable::is_virtual(gate.home_system());
   // Independent of the other seed: permits must not follow from that one.
@@ -62,14 +62,13 @@ bool is_local_gate(const caf::actor& x) {
   if (!x)
     return false;
   auto actor = behind_call_handle(x);
-  auto* behind = caf::actor_cast<caf::abstract_actor*>(actor);
-  return dynamic_cast<gate_actor*>(behind) != nullptr;
+  auto* found = caf::actor_cast<caf::abstract_actor*>(actor);
+  return dynamic_cast<gate_actor*>(found) != nullptr;
 }
 
-gate_actor::gate_actor(caf::actor_config& cfg, worker behind,
-                       const stack& policies)
-  : gate_base(cfg), name_(policies.config().name), behind_(std::move(behind)),
-    engine_(*this, setup_of(*this, behind_, policies)) {
+gate_actor::gate_actor(caf::actor_config& cfg, worker w, const stack& policies)
+  : gate_base(cfg), name_(policies.config().name), worker_(std::move(w)),
+    engine_(*this, setup_of(*this, worker_, policies)) {
   targets_.emplace_back();
   for (auto& x : engine_.targets()) {
     engine_.add_target(info_of_target(x, system()));
@@ -84,15 +83,15 @@ caf::behavior gate_actor::make_behavior() {
   for (const auto& x : targets_)
     if (x)
       watch_for(x);
-  if (behind_.is_grouped()) {
-    watch_for(behind_.group().handle());
+  if (worker_.is_grouped()) {
+    watch_for(worker_.group().handle());
     send_to_group(member_state::joined, {});
   }
-  if (behind_.factory())
+  if (worker_.factory())
     engine_.start_supervised(now());
-  else if (behind_.handle())
-    engine_.start_with(*use_worker(behind_.handle()).info, now());
-  else if (behind_.given())
+  else if (worker_.handle())
+    engine_.start_with(*use_worker(worker_.handle()).info, now());
+  else if (worker_.given())
     engine_.start_down(now());
   else
     engine_.start(now());
@@ -102,7 +101,7 @@ caf::behavior gate_actor::make_behavior() {
 void gate_actor::on_exit() {
   stopped_ = true;
   engine_.stop();
-  if (behind_.factory())
+  if (worker_.factory())
     end_worker(system(), targets_[worker_target], engine_.shutdown_time());
   for (auto x : earlier_workers_)
     end_worker(system(), targets_[x], engine_.shutdown_time());
@@ -111,7 +110,7 @@ void gate_actor::on_exit() {
     unwatch(x.who);
   watched_.clear();
   // Handles can form circles.
-  behind_ = worker{};
+  worker_ = worker{};
   targets_.clear();
   replaced_ = nullptr;
   callers_.clear();
@@ -178,7 +177,7 @@ void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
       engine_.on_target_down(
         x, end_of(x), why ? portable::to_text(system(), why) : "it has quit",
         now());
-  if (behind_.is_grouped() && key_of(behind_.group().handle()) == key)
+  if (worker_.is_grouped() && key_of(worker_.group().handle()) == key)
     engine_.on_group_down(now());
   if (callers_.erase(key) > 0)
     engine_.on_caller_down(key, now());
@@ -205,7 +204,7 @@ caf::message_handler gate_actor::control() {
     },
     [this](worker_made& x) { return take_new_worker(x); },
     [this](const group_order& x) { take_order(x); },
-    [this](const stack_order& x) { return take_stack(x); },
+    [this](const replace_stack& x) { return take_stack(x); },
   };
 }
 
@@ -237,7 +236,7 @@ void gate_actor::answer(reply_slot to, caf::message&& content) {
 
 // Without a sender: what the receiver answers is no call of this gate.
 void gate_actor::send_dead_letter(dead_letter&& x) {
-  portable::send_anon(behind_.dead_letter_receiver(), std::move(x));
+  portable::send_anon(worker_.dead_letter_receiver(), std::move(x));
 }
 
 void gate_actor::emit(const event& what) {
@@ -271,20 +270,20 @@ void gate_actor::hold_open(bool busy) {
 // -- the worker ---------------------------------------------------------------
 
 made_worker gate_actor::use_worker(caf::actor handle) {
-  auto info = info_of_worker(behind_, handle, system());
+  auto info = info_of_worker(worker_, handle, system());
   watch_for(handle);
   replaced_ = std::exchange(targets_[worker_target], std::move(handle));
   return {info, {}};
 }
 
 std::optional<made_worker> gate_actor::make_worker(std::uint32_t incarnation) {
-  if (behind_.runs_on_own_thread()) {
-    maker_ = run_factory_apart(behind_.factory(), engine_.shutdown_time(),
+  if (worker_.runs_on_own_thread()) {
+    maker_ = run_factory_apart(worker_.factory(), engine_.shutdown_time(),
                                system(), caf::weak_actor_ptr{ctrl()},
                                incarnation);
     return std::nullopt;
   }
-  auto [handle, failure] = run_factory(behind_.factory(), system());
+  auto [handle, failure] = run_factory(worker_.factory(), system());
   if (!handle)
     return made_worker{{}, failure};
   return use_worker(std::move(handle));
@@ -343,7 +342,7 @@ void gate_actor::drop_target(target_id x) {
   targets_[x] = nullptr;
 }
 
-caf::result<std::string> gate_actor::take_stack(const stack_order& x) {
+caf::result<std::string> gate_actor::take_stack(const replace_stack& x) {
   if (!x.what)
     return refuse_stack("there is no stack");
   std::string problem;
@@ -358,12 +357,12 @@ caf::error gate_actor::refuse_stack(std::string why) const {
                     rejection{name_, duration::zero(), false, std::move(why)});
 }
 
-caf::result<std::string> gate_actor::follow(const stack_order& x) {
+caf::result<std::string> gate_actor::follow(const replace_stack& x) {
   auto next = next_stack_of(*x.what);
-  if (const auto* behind = x.what->behind.get()) {
-    if (!behind->factory() || !behind_.factory())
+  if (const auto* other = x.what->new_worker.get()) {
+    if (!other->factory() || !worker_.factory())
       return refuse_stack("only a worker that the gate makes can be replaced");
-    next.worker = next_worker{behind->adapter(), behind->dead_letters(),
+    next.worker = next_worker{other->adapter(), other->dead_letters(),
                               x.what->worker_changes};
   }
   if (auto why = engine_.problem_with(next); !why.empty())
@@ -377,22 +376,22 @@ caf::result<std::string> gate_actor::follow(const stack_order& x) {
 }
 
 // It makes its workers as the new one says before the engine asks for one.
-std::vector<layer_change> gate_actor::put_in_force(const ordered_stack& x,
+std::vector<layer_change> gate_actor::put_in_force(const stack_replacement& x,
                                                    next_stack&& next) {
   const auto at = now();
-  if (!x.behind)
+  if (!x.new_worker)
     return engine_.on_new_stack(std::move(next), at);
   // What is due by now concerns the worker that is there.
   engine_.on_timer(at);
-  auto behind = *x.behind;
+  auto other = *x.new_worker;
   // It stays in the group that it has.
-  if (behind_.is_grouped())
-    behind = std::move(behind).in_group(behind_.group(), behind_.rank());
-  std::swap(behind, behind_);
+  if (worker_.is_grouped())
+    other = std::move(other).in_group(worker_.group(), worker_.rank());
+  std::swap(other, worker_);
   try {
     return engine_.on_new_stack(std::move(next), at);
   } catch (...) {
-    std::swap(behind, behind_);
+    std::swap(other, worker_);
     throw;
   }
 }
@@ -416,13 +415,13 @@ void gate_actor::end_target(target_id x) {
 // -- its group ----------------------------------------------------------------
 
 void gate_actor::send_to_group(member_state what, const std::string& why) {
-  portable::send(this, behind_.group().handle(),
-                 member_report{what, behind_.rank(), last_order_, why});
+  portable::send(this, worker_.group().handle(),
+                 member_report{what, worker_.rank(), last_order_, why});
 }
 
 // Only its group can give it orders.
 void gate_actor::take_order(const group_order& x) {
-  if (!behind_.is_grouped() || current_sender() != behind_.group().handle())
+  if (!worker_.is_grouped() || current_sender() != worker_.group().handle())
     return;
   last_order_ = x.number;
   engine_.on_group_order(x.what, x.why, now());

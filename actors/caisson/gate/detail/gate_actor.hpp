@@ -15,15 +15,15 @@
 
 namespace caisson::detail {
 
-using gate_base = portable::interceptor<get_status, reconfigure, command,
-                                        subscribe, unsubscribe, cancelled,
-                                        worker_made, group_order, stack_order>;
+using gate_base = portable::interceptor<
+  get_status, reconfigure, command, subscribe, unsubscribe, cancelled,
+  worker_made, group_order, replace_stack>;
 
 /// A host of an engine with its own mailbox: callers send requests to it, and
 /// it sends them on from an address that accepts only answers.
 class gate_actor final : public gate_base, private engine_host {
 public:
-  gate_actor(caf::actor_config& cfg, worker behind, const stack& policies);
+  gate_actor(caf::actor_config& cfg, worker w, const stack& policies);
 
   const char* name() const override { return "caisson.gate"; }
 
@@ -79,10 +79,10 @@ private:
   caf::result<status> make_status();
   bool take_new_worker(worker_made& x);
   void take_order(const group_order& x);
-  caf::result<std::string> take_stack(const stack_order& x);
-  caf::result<std::string> follow(const stack_order& x);
+  caf::result<std::string> take_stack(const replace_stack& x);
+  caf::result<std::string> follow(const replace_stack& x);
   [[nodiscard]] caf::error refuse_stack(std::string why) const;
-  std::vector<layer_change> put_in_force(const ordered_stack& x,
+  std::vector<layer_change> put_in_force(const stack_replacement& x,
                                          next_stack&& next);
   made_worker use_worker(caf::actor handle);
   caf::result<void> add_subscriber();
@@ -98,7 +98,7 @@ private:
   // -- members ----------------------------------------------------------------
 
   std::string name_;
-  worker behind_;
+  worker worker_;
   /// The worker, and the targets of layers.
   std::vector<caf::actor> targets_;
   /// Of these, the ones that were the worker once.

@@ -22,16 +22,16 @@ constexpr std::size_t most_at_once = 64;
 
 using slot_content = std::unique_ptr<local_response>;
 
-engine_setup setup_of(const caf::scheduled_actor& self, const worker& behind,
+engine_setup setup_of(const caf::scheduled_actor& self, const worker& w,
                       const stack& policies, std::uint64_t number) {
   engine_setup s;
   s.config = policies.config();
   s.layers = policies.build();
   for (auto& x : s.layers)
     x->start_in(self.home_system());
-  s.supervision = behind.supervision();
-  s.adapter = behind.adapter();
-  s.dead_letters = behind.dead_letters();
+  s.supervision = w.supervision();
+  s.adapter = w.adapter();
+  s.dead_letters = w.dead_letters();
   s.exact_timers = portable::is_virtual(self.home_system());
   auto own = mix_seed(self.id() ^ mix_seed(number));
   // In virtual time two runs must not differ; otherwise two gates of one fleet
@@ -51,28 +51,27 @@ engine_setup setup_of(const caf::scheduled_actor& self, const worker& behind,
 } // namespace
 
 std::shared_ptr<local_host> local_host::make(caf::scheduled_actor* self,
-                                             worker behind,
-                                             const stack& policies) {
-  require_valid(behind, policies);
-  if (behind.is_grouped())
+                                             worker w, const stack& policies) {
+  require_valid(w, policies);
+  if (w.is_grouped())
     throw config_error{
       {{problem_kind::relation, "worker.group",
         "is for gates with their own mailbox, not for local gates"}}};
-  if (behind.dead_letters() == dead_letter_calls::plain_sends)
+  if (w.dead_letters() == dead_letter_calls::plain_sends)
     throw config_error{
       {{problem_kind::relation, "worker.dead_letters",
         "local gates have no plain sends; ask for those of all calls"}}};
-  auto x = std::make_shared<local_host>(self, std::move(behind), policies);
+  auto x = std::make_shared<local_host>(self, std::move(w), policies);
   x->move_in();
   x->start();
   return x;
 }
 
-local_host::local_host(caf::scheduled_actor* self, worker behind,
+local_host::local_host(caf::scheduled_actor* self, worker w,
                        const stack& policies)
   : portable::resident(self), name_(policies.config().name),
-    behind_(std::move(behind)),
-    engine_(*this, setup_of(*self, behind_, policies, number())) {
+    worker_(std::move(w)),
+    engine_(*this, setup_of(*self, worker_, policies, number())) {
   targets_.emplace_back();
   for (auto& x : engine_.targets()) {
     engine_.add_target(info_of_target(x, self->home_system()));
@@ -86,11 +85,11 @@ void local_host::start() {
   for (const auto& x : targets_)
     if (x)
       watch(caf::actor_cast<caf::strong_actor_ptr>(x));
-  if (behind_.factory())
+  if (worker_.factory())
     engine_.start_supervised(now());
-  else if (behind_.handle())
-    engine_.start_with(*use_worker(behind_.handle()).info, now());
-  else if (behind_.given())
+  else if (worker_.handle())
+    engine_.start_with(*use_worker(worker_.handle()).info, now());
+  else if (worker_.given())
     engine_.start_down(now());
   else
     engine_.start(now());
@@ -308,11 +307,11 @@ void local_host::stop() {
 }
 
 void local_host::let_go() {
-  if (behind_.factory())
+  if (worker_.factory())
     end_worker(self()->home_system(), targets_[worker_target],
                engine_.shutdown_time());
   targets_.assign(targets_.size(), nullptr);
-  behind_ = worker{};
+  worker_ = worker{};
   busy_ = false;
 }
 
@@ -361,7 +360,7 @@ void local_host::wake_at(time_point at) {
 }
 
 void local_host::send_dead_letter(dead_letter&& x) {
-  portable::send_anon(behind_.dead_letter_receiver(), std::move(x));
+  portable::send_anon(worker_.dead_letter_receiver(), std::move(x));
 }
 
 void local_host::emit(const event& what) {
@@ -396,7 +395,7 @@ void local_host::hold_open(bool busy) {
 // -- the worker ---------------------------------------------------------------
 
 made_worker local_host::use_worker(caf::actor handle) {
-  auto info = info_of_worker(behind_, handle, self()->home_system());
+  auto info = info_of_worker(worker_, handle, self()->home_system());
   watch(caf::actor_cast<caf::strong_actor_ptr>(handle));
   targets_[worker_target] = std::move(handle);
   return {info, {}};
@@ -404,15 +403,15 @@ made_worker local_host::use_worker(caf::actor handle) {
 
 std::optional<made_worker> local_host::make_worker(std::uint32_t incarnation) {
   auto& sys = self()->home_system();
-  if (behind_.runs_on_own_thread()) {
+  if (worker_.runs_on_own_thread()) {
     incarnation_ = incarnation;
-    maker_ = spawn_factory_helper(behind_.factory(), engine_.shutdown_time(),
+    maker_ = spawn_factory_helper(worker_.factory(), engine_.shutdown_time(),
                                   sys);
     // The helper ends its worker when this ends.
     forward_apart(maker_, maker_key, caf::make_message(incarnation), false);
     return std::nullopt;
   }
-  auto [handle, failure] = run_factory(behind_.factory(), sys);
+  auto [handle, failure] = run_factory(worker_.factory(), sys);
   if (!handle)
     return made_worker{{}, failure};
   return use_worker(std::move(handle));

@@ -26,10 +26,10 @@ public:
 
   /// Makes a host that lives in `self`. Throws `config_error` if something is
   /// wrong with the stack or the worker.
-  static std::shared_ptr<local_host> make(caf::scheduled_actor* self,
-                                          worker behind, const stack& policies);
+  static std::shared_ptr<local_host> make(caf::scheduled_actor* self, worker w,
+                                          const stack& policies);
 
-  local_host(caf::scheduled_actor* self, worker behind, const stack& policies);
+  local_host(caf::scheduled_actor* self, worker w, const stack& policies);
 
   // -- calls ------------------------------------------------------------------
 
@@ -118,7 +118,7 @@ private:
   void finish_handing_out();
 
   std::string name_;
-  worker behind_;
+  worker worker_;
   /// The worker, and the targets of layers.
   std::vector<caf::actor> targets_;
   /// Runs a factory that blocks.

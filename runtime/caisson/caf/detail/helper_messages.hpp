@@ -61,16 +61,16 @@ struct group_order {
 };
 CAISSON_MESSAGE(group_order, what, number, why)
 
-struct ordered_stack;
+struct stack_replacement;
 
 /// Order to a gate to put another stack in force, or to say whether it could.
 /// The answer is a text with the changes, or `invalid_config` if there are
 /// none. Stays within one process.
-struct stack_order {
-  std::shared_ptr<const ordered_stack> what = {};
+struct replace_stack {
+  std::shared_ptr<const stack_replacement> what = {};
   bool check_only = false;
 };
 
 } // namespace caisson::detail
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(caisson::detail::stack_order)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(caisson::detail::replace_stack)

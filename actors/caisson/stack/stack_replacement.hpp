@@ -1,4 +1,4 @@
-// Order to a gate to put another stack in force.
+// Another stack for a gate, and what goes with it.
 #pragma once
 
 #include <caisson/engine/stack_swap.hpp>
@@ -16,20 +16,20 @@ class worker;
 
 namespace caisson::detail {
 
-struct ordered_stack {
+struct stack_replacement {
   /// @pre policies.check().empty()
   stack policies;
   std::optional<supervision_config> supervision = {};
   /// Of each layer; those beyond the end are not to begin afresh.
   std::vector<bool> afresh = {};
   /// Another worker, made by the gate as the one that it has; null: that stays.
-  std::shared_ptr<const worker> behind = {};
+  std::shared_ptr<const worker> new_worker = {};
   /// What is different about it.
   std::string worker_changes = {};
 };
 
 /// With layers made anew.
-[[nodiscard]] next_stack next_stack_of(const ordered_stack& x);
+[[nodiscard]] next_stack next_stack_of(const stack_replacement& x);
 
 /// One line for each: the layer, a tab, and what has changed.
 [[nodiscard]] std::string text_of(const std::vector<layer_change>& changes);

@@ -1,4 +1,4 @@
-#include <caisson/stack/stack_order.hpp>
+#include <caisson/stack/stack_replacement.hpp>
 
 #include <caisson/settings/settings_text.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace caisson::detail {
 
-next_stack next_stack_of(const ordered_stack& from) {
+next_stack next_stack_of(const stack_replacement& from) {
   next_stack out;
   out.config = from.policies.config();
   out.supervision = from.supervision;

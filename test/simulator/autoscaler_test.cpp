@@ -37,7 +37,7 @@ autoscale_config config() {
   return c;
 }
 
-// Of 10 workers so many are busy for 10 s: how many there should be.
+// Of 10 servers so many are busy for 10 s: how many there should be.
 int change_with(autoscale_config c, std::uint64_t busy,
                 std::size_t waiting = 0) {
   autoscaler x{c, 10, scaler_start};
@@ -87,7 +87,7 @@ TEST(autoscaler, ignores_what_is_just_within_the_tolerance) {
     }
 }
 
-// Whole numbers of workers, large or small, are not made one more.
+// Whole numbers of servers, large or small, are not made one more.
 TEST(autoscaler, wants_no_worker_for_a_rounding_error) {
   auto c = config();
   c.by = scaling::queue;
@@ -99,13 +99,13 @@ TEST(autoscaler, wants_no_worker_for_a_rounding_error) {
     EXPECT_EQ(change_with(c, 0, n), static_cast<int>(n * 10) - 10) << n;
 }
 
-TEST(autoscaler, counts_workers_that_end_their_request) {
+TEST(autoscaler, counts_servers_that_end_their_request) {
   autoscaler x{config(), 4, scaler_start};
   x.busy_is(scaler_start, 1);
   x.busy_is(scaler_start + 10s, 4);
   // 4 · 0.25 / 0.5. All four are busy just then.
   EXPECT_EQ(x.look(scaler_start + 10s, 0).stop, 2u);
-  EXPECT_EQ(x.workers(), 2u);
+  EXPECT_EQ(x.servers(), 2u);
   // 2 · 1 / 0.5, as all of those that are still there are busy.
   EXPECT_EQ(x.look(scaler_start + 20s, 0).start, 2u);
 }
@@ -138,7 +138,7 @@ TEST(autoscaler, waits_after_a_decision) {
   x.busy_is(scaler_start, 10);
   EXPECT_EQ(x.look(scaler_start + 10s, 0).start, 10u);
   x.started(scaler_start + 10s, 10);
-  EXPECT_EQ(x.workers(), 20u);
+  EXPECT_EQ(x.servers(), 20u);
   x.busy_is(scaler_start + 10s, 20);
   EXPECT_EQ(x.look(scaler_start + 39s, 0).start, 0u);
   EXPECT_EQ(x.look(scaler_start + 40s, 0).start, 20u);
@@ -155,9 +155,9 @@ TEST(autoscaler, counts_those_that_start) {
   EXPECT_EQ(third.start + third.stop, 0u);
   x.busy_is(scaler_start + 30s, 2);
   EXPECT_EQ(x.look(scaler_start + 40s, 0).stop, 6u);
-  EXPECT_EQ(x.workers(), 4u);
+  EXPECT_EQ(x.servers(), 4u);
   x.started(scaler_start + 50s, 10);
-  EXPECT_EQ(x.workers(), 14u);
+  EXPECT_EQ(x.servers(), 14u);
 }
 
 // -- as configuration ---------------------------------------------------------
@@ -220,9 +220,9 @@ TEST(simulated_service, scales_in_steps) {
 TEST(simulated_service, reports_how_many_servers_it_has) {
   auto report = test::played_report(staircase);
   const auto& r = report.runs[0].arms[0];
-  EXPECT_EQ(r.rows[109].services[0].workers, 10u);
-  EXPECT_EQ(r.rows[110].services[0].workers, 21u);
-  EXPECT_EQ(r.rows[399].services[0].workers, 41u);
+  EXPECT_EQ(r.rows[109].services[0].servers, 10u);
+  EXPECT_EQ(r.rows[110].services[0].servers, 21u);
+  EXPECT_EQ(r.rows[399].services[0].servers, 41u);
   // (60 · 10 · 0.5 + 50 · 10 + 60 · 21 + 19.13 · 43 + 210.87 · 20) divided by
   // (110 · 10 + 60 · 21 + 60 · 43 + 30 · 63 + 140 · 41).
   EXPECT_NEAR(r.services[0].utilization, 7100.0 / 12570, 0.005);
@@ -232,8 +232,8 @@ TEST(simulated_service, reports_how_many_servers_it_has) {
   EXPECT_EQ(data["seconds"][110]["services"]["server"]["workers"], 21);
 }
 
-// Nine of twenty workers are busy when all but one are to go.
-TEST(simulated_service, counts_workers_that_end_their_request) {
+// Nine of twenty servers are busy when all but one are to go.
+TEST(simulated_service, counts_servers_that_end_their_request) {
   for (std::string replicas : {"1", "2"}) {
     auto r = played("length = '20s'\n"
                     "[service.s]\nworkers = 20\ntime = '10s'\nreplicas = "
@@ -244,15 +244,15 @@ TEST(simulated_service, counts_workers_that_end_their_request) {
                       "target = 's'\nstop = '900ms'\n");
     EXPECT_LE(r.services[0].utilization, 1.0) << replicas;
     if (replicas == "1") {
-      // 9 requests of 10 s, divided by 20 workers for 1 s, the 9 until each
+      // 9 requests of 10 s, divided by 20 servers for 1 s, the 9 until each
       // has gone at 10 s to 10.8 s, and one from then on.
       auto busy = 9 * 10.0;
-      auto workers = 20 * 1.0;
+      auto servers = 20 * 1.0;
       for (int i = 0; i < 9; ++i)
-        workers += 10 + i * 0.1 - 1;
+        servers += 10 + i * 0.1 - 1;
       // The last of them to end its request is the one that stays.
-      workers += 20 - 10.8;
-      EXPECT_NEAR(r.services[0].utilization, busy / workers, 1e-6);
+      servers += 20 - 10.8;
+      EXPECT_NEAR(r.services[0].utilization, busy / servers, 1e-6);
     }
   }
 }
@@ -269,8 +269,8 @@ TEST(simulated_service, scales_each_replica_by_itself) {
   EXPECT_EQ(r.front(), "10.000000000 scale s#2 4");
 }
 
-TEST(simulated_service, has_fewer_workers_during_a_fault_all_the_same) {
-  // It starts workers all the time, but the fault lets only one work.
+TEST(simulated_service, has_fewer_servers_during_a_fault_all_the_same) {
+  // It starts servers all the time, but the fault lets only one work.
   auto r = played("length = '60s'\n"
                   "service.s = { workers = 2, time = '1s', autoscale = { max = "
                   "9, delay = '1s', every = '5s', cooldown = '0s' } }\n"

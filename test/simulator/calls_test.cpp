@@ -215,7 +215,7 @@ max_attempts = 4
   EXPECT_EQ(r.totals.attempts, 1u);
 }
 
-// Two requests, the second one while the only worker of `full` is busy.
+// Two requests, the second one while the only server of `full` is busy.
 arm_result two_and_a_retrier(const std::string& services,
                              const std::string& edge) {
   return played("length = '90ms'\n"

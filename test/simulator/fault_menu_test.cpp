@@ -87,7 +87,7 @@ TEST(fault_menu, has_sizes_from_weak_to_strong) {
               ElementsAre(1.5, 2, 3));
   EXPECT_THAT(sizes(fault_kind::loss, &fault_config::rate),
               ElementsAre(0.01, 0.015, 0.02));
-  EXPECT_THAT(sizes(fault_kind::capacity, &fault_config::workers),
+  EXPECT_THAT(sizes(fault_kind::capacity, &fault_config::servers),
               ElementsAre(3, 2, 1, 0));
   EXPECT_EQ(m.sizes(test::some_fault(fault_kind::delay, 10s, 1s)).size(), 3u);
   EXPECT_TRUE(m.sizes(test::some_fault(fault_kind::stall, 10s, 1s)).empty());
@@ -119,10 +119,10 @@ TEST(fault_menu, has_zones) {
   EXPECT_THAT(m.services[2].names, ElementsAre("a", "web", "db#1"));
   EXPECT_TRUE(m.services[2].is_zone);
   EXPECT_TRUE(m.services[2].has_cache);
-  EXPECT_EQ(m.services[2].workers, 8u);
+  EXPECT_EQ(m.services[2].servers, 8u);
   EXPECT_THAT(m.services[3].names, ElementsAre("b", "db#2"));
   EXPECT_FALSE(m.services[3].has_cache);
-  EXPECT_EQ(m.services[3].workers, 4u);
+  EXPECT_EQ(m.services[3].servers, 4u);
   EXPECT_FALSE(m.services[1].is_zone);
   std::vector<std::string> smaller;
   for (const auto& f :
@@ -304,7 +304,7 @@ success_at_least = 0.5
 [sweep.set]
 "service.web.workers" = [1, 2]
 [arm.wide]
-title = "more workers"
+title = "more servers"
 service.web.workers = 99
 [[arm.wide.fault]]
 kind = "stall"
@@ -324,8 +324,8 @@ service.web.workers = 3
   EXPECT_EQ(s.seed, 17u);
   ASSERT_EQ(s.arms.size(), 1u);
   EXPECT_EQ(s.arms[0].name, "wide");
-  EXPECT_EQ(s.arms[0].title, "more workers");
-  EXPECT_EQ(s.arms[0].services[0].workers, 99u);
+  EXPECT_EQ(s.arms[0].title, "more servers");
+  EXPECT_EQ(s.arms[0].services[0].servers, 99u);
   EXPECT_EQ(s.arms[0].expect.success_at_least, 0.5);
   EXPECT_EQ(s.arms[0].expect.verdict, verdict_kind::recovered);
   ASSERT_EQ(s.arms[0].faults.size(), 2u);

@@ -15,13 +15,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// One service with 10 workers; a fault from second 20 to 30.
+// One service with 10 servers; a fault from second 20 to 30.
 arm_config one_service() {
   arm_config c;
   c.name = "arm";
   auto& s = c.services.emplace_back();
   s.name = "db";
-  s.workers = 10;
+  s.servers = 10;
   s.operations.emplace_back().name = "db";
   auto& load = c.loads.emplace_back();
   load.name = "users";
@@ -79,10 +79,10 @@ TEST(headline, reports_a_load_that_is_too_much_by_itself) {
             "end 40 % of the requests are answered well");
 }
 
-// Of its cores, whatever its workers do.
+// Of its cores, whatever its servers do.
 TEST(headline, reports_cores_that_are_fully_busy) {
   auto c = one_service();
-  c.services[0].workers = no_limit;
+  c.services[0].servers = no_limit;
   c.services[0].cores = 4;
   c.services[0].replicas = 2;
   auto r = of(c, {{20, 100, 100}, {40, 100, 0}});
@@ -109,7 +109,7 @@ TEST(headline, blames_the_service_that_others_wait_for) {
   auto c = one_service();
   auto& web = c.services.emplace_back();
   web.name = "web";
-  web.workers = 10;
+  web.servers = 10;
   auto& op = web.operations.emplace_back();
   op.name = "web";
   op.steps.push_back({.calls = {{.to = "db"}}, .work = {}});

@@ -353,7 +353,7 @@ TEST(import_of_traces, unrolls_operations_that_call_themselves) {
   EXPECT_EQ(steps_of(arm, "a"), "b.b-in-itself-1");
   EXPECT_EQ(steps_of(arm, "b.b-in-itself-1"), "a.a-in-itself-2");
   EXPECT_EQ(steps_of(arm, "a.a-in-itself-2"), "b.b-in-itself-3");
-  EXPECT_EQ(service(arm, "a").workers, no_limit);
+  EXPECT_EQ(service(arm, "a").servers, no_limit);
   EXPECT_TRUE(notes_have(r, "a is called on behalf of its own requests"))
     << all_notes(r);
 }

@@ -1,4 +1,4 @@
-// Loads, workers and names of imported traces.
+// Loads, servers and names of imported traces.
 #include <support/trace_maker.hpp>
 
 #include <simulator/import/cycles.hpp>
@@ -18,9 +18,9 @@ namespace {
 
 using namespace test;
 
-// -- load and workers ---------------------------------------------------------
+// -- load and servers ---------------------------------------------------------
 
-TEST(import_of_traces, finds_rates_and_workers) {
+TEST(import_of_traces, finds_rates_and_servers) {
   trace_maker t;
   // 11 requests in 1 s, of which up to three at once.
   for (int i = 0; i <= 10; ++i, t.next_trace())
@@ -38,11 +38,11 @@ TEST(import_of_traces, finds_rates_and_workers) {
   EXPECT_DOUBLE_EQ(arm.loads.at(0).rate, 10);
   EXPECT_EQ(arm.loads.at(0).mix, (std::vector<std::pair<std::string, double>>{
                                    {"web.a", 6}, {"web.b", 5}}));
-  EXPECT_EQ(service(arm, "web").workers, 3u);
+  EXPECT_EQ(service(arm, "web").servers, 3u);
   // 1000 per second of 250 ms each: 250 inside on average, and 63 more.
   arm = arm_of(with(0.01));
   EXPECT_DOUBLE_EQ(arm.loads.at(0).rate, 1000);
-  EXPECT_EQ(service(arm, "web").workers, 314u);
+  EXPECT_EQ(service(arm, "web").servers, 314u);
 }
 
 TEST(import_of_traces, guesses_the_rate_of_one_request) {

@@ -44,7 +44,7 @@ TEST_P(random_worlds, become_quiescent_with_every_request_answered_once) {
     SCOPED_TRACE("random_world{" + std::to_string(seed) + "}:\n" + text);
     auto s = parse_scenario(text, "random.toml");
     world w{s.arms.at(0), seed, {}};
-    // A single worker may have a long queue of slow work to finish.
+    // A single server may have a long queue of slow work to finish.
     w.advance_to(10s);
     w.advance_to(5000s);
     for (const auto& gate : w.gates())

@@ -154,7 +154,7 @@ std::string five(const std::string& service, const std::string& more = {}) {
          + "\n[load.u]\nkind = 'constant'\nrate = 100\ntarget = 's'\n" + more;
 }
 
-TEST(replicas, have_their_own_workers_and_queues) {
+TEST(replicas, have_their_own_servers_and_queues) {
   const std::string text = R"(
 length = "60ms"
 service.s = { replicas = 2, time = "100ms", queue = 1 }

@@ -74,7 +74,7 @@ void expect_service(const result_row& all, const std::vector<result_row>& parts,
   service_row sum{.queue = last.queue,
                   .busy = last.busy,
                   .cores_used = last.cores_used,
-                  .workers = last.workers};
+                  .servers = last.servers};
   for (const auto& x : parts) {
     const auto& s = x.services.at(i);
     sum.arrivals += s.arrivals;
@@ -199,7 +199,7 @@ INSTANTIATE_TEST_SUITE_P(seeds, rows_of_random_worlds,
                          testing::Range(std::uint64_t{100},
                                         std::uint64_t{108}));
 
-// With a warm-up, a breaker, connections, workers that change, a relapse and a
+// With a warm-up, a breaker, connections, servers that change, a relapse and a
 // length that is not a multiple of anything.
 constexpr auto hard_day = R"(
 length = "40.5s"

@@ -90,7 +90,7 @@ TEST(scenario_arms, that_say_nothing_are_the_world_of_the_file) {
   auto arm = with("[arm.x]");
   EXPECT_EQ(arm.length, 60s);
   EXPECT_EQ(arm.services.size(), 2u);
-  EXPECT_EQ(arm.services[0].workers, 10u);
+  EXPECT_EQ(arm.services[0].servers, 10u);
   EXPECT_EQ(arm.edges.size(), 1u);
   EXPECT_EQ(arm.loads.size(), 1u);
   EXPECT_EQ(arm.faults.size(), 1u);
@@ -104,9 +104,9 @@ TEST(scenario_arms, do_not_change_each_other) {
                               "[arm.a.service.db]\nworkers = 1\n[arm.b]\n",
                           "f");
   EXPECT_EQ(s.arms.at(0).length, 120s);
-  EXPECT_EQ(s.arms.at(0).services.at(1).workers, 1u);
+  EXPECT_EQ(s.arms.at(0).services.at(1).servers, 1u);
   EXPECT_EQ(s.arms.at(1).length, 60s);
-  EXPECT_EQ(s.arms.at(1).services.at(1).workers, 4u);
+  EXPECT_EQ(s.arms.at(1).services.at(1).servers, 4u);
 }
 
 // -- services -----------------------------------------------------------------
@@ -114,7 +114,7 @@ TEST(scenario_arms, do_not_change_each_other) {
 TEST(scenario_arms, change_single_fields_of_services) {
   auto arm = with("[arm.x.service.web]\nqueue = 5");
   const auto& web = arm.services.at(0);
-  EXPECT_EQ(web.workers, 10u);
+  EXPECT_EQ(web.servers, 10u);
   EXPECT_EQ(web.queue, 5u);
   EXPECT_EQ(web.operations.size(), 2u);
 }
@@ -285,7 +285,7 @@ TEST(scenario_arm_service, keeps_what_belongs_to_the_same_order) {
   EXPECT_EQ(arm.services.at(1).waits.lifo_above, 5u);
   arm = with("[arm.x.service.db]\nworkers = 9", lifo);
   EXPECT_EQ(arm.services.at(1).waits.lifo_above, 5u);
-  EXPECT_EQ(arm.services.at(1).workers, 9u);
+  EXPECT_EQ(arm.services.at(1).servers, 9u);
 }
 
 TEST(scenario_arm_service, complains_of_what_does_not_go_with_its_own_order) {

@@ -32,7 +32,7 @@ TEST(scenario, has_defaults) {
   EXPECT_EQ(arm.recovery_from, std::nullopt);
   const auto& web = arm.services.at(0);
   EXPECT_EQ(web.replicas, 1u);
-  EXPECT_EQ(web.workers, 1u);
+  EXPECT_EQ(web.servers, 1u);
   EXPECT_EQ(web.queue, no_limit);
   EXPECT_EQ(web.order, wait_order::fifo);
   EXPECT_EQ(web.waits.lifo_above, 10u);

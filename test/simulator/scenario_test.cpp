@@ -155,7 +155,7 @@ TEST(scenario_service, has_its_fields) {
   ASSERT_EQ(all().services.size(), 2u);
   const auto& web = all().services[0];
   EXPECT_EQ(web.name, "web");
-  EXPECT_EQ(web.workers, 10u);
+  EXPECT_EQ(web.servers, 10u);
   EXPECT_EQ(web.queue, 100u);
   EXPECT_EQ(web.order, wait_order::lifo);
   EXPECT_EQ(web.abandoned, abandoned_work::cancel);
@@ -169,7 +169,7 @@ TEST(scenario_service, has_its_fields) {
   EXPECT_EQ(web.cores, 6u);
   EXPECT_EQ(web.stack, "careful");
   EXPECT_EQ(all().services[1].name, "db");
-  EXPECT_EQ(all().services[1].workers, no_limit);
+  EXPECT_EQ(all().services[1].servers, no_limit);
 }
 
 TEST(scenario_service, has_operations_in_the_order_of_the_file) {
@@ -299,7 +299,7 @@ TEST(scenario_fault, has_its_fields) {
   EXPECT_EQ(capacity.target, "web");
   EXPECT_EQ(capacity.at, 0s);
   EXPECT_EQ(capacity.lasts, 60s);
-  EXPECT_EQ(capacity.workers, 0u);
+  EXPECT_EQ(capacity.servers, 0u);
   EXPECT_EQ(all().faults[2].kind, fault_kind::flush);
   EXPECT_EQ(all().faults[2].at, 40s);
   EXPECT_EQ(all().faults[2].lasts, 0s);

@@ -41,7 +41,7 @@ struct waiting_room {
 
 using keys = std::vector<job_key>;
 
-TEST(job_queue, serves_those_first_that_had_a_worker) {
+TEST(job_queue, serves_those_first_that_had_a_server) {
   waiting_room x{wait_order::fifo};
   x.push_new(1);
   x.queue.push_resumed(2, x.jobs[2]);
@@ -187,21 +187,21 @@ TEST(fault_state, adds_error_rates_as_independent_chances) {
 
 TEST(fault_state, has_the_smallest_capacity) {
   auto one = fault(fault_kind::capacity);
-  one.workers = 2;
+  one.servers = 2;
   auto other = fault(fault_kind::capacity);
-  other.workers = 3;
+  other.servers = 3;
   auto more = fault(fault_kind::capacity);
-  more.workers = 9;
+  more.servers = 9;
   fault_state x{4};
   x.begin(more);
-  EXPECT_EQ(x.workers(), 4u);
+  EXPECT_EQ(x.servers(), 4u);
   x.begin(one);
   x.begin(other);
-  EXPECT_EQ(x.workers(), 2u);
+  EXPECT_EQ(x.servers(), 2u);
   x.end(one);
-  EXPECT_EQ(x.workers(), 3u);
+  EXPECT_EQ(x.servers(), 3u);
   x.end(other);
-  EXPECT_EQ(x.workers(), 4u);
+  EXPECT_EQ(x.servers(), 4u);
 }
 
 TEST(fault_state, lasts_until_the_last_stall_and_the_last_crash_are_over) {

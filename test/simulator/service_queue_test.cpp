@@ -13,7 +13,7 @@ using test::log_with;
 using test::played;
 using testing::ElementsAre;
 
-// One worker of 20 ms, and a request every 10 ms. The third one, at 40 ms, is
+// One server of 20 ms, and a request every 10 ms. The third one, at 40 ms, is
 // the first that has waited for long and is not the last one. So at 80 ms one
 // is shed, at 120 ms another, and at 148.3 ms one more is due.
 TEST(simulated_service, sheds_what_has_waited_for_too_long) {

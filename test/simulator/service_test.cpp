@@ -63,7 +63,7 @@ TEST(simulated_service, ends_work_before_it_handles_arrivals) {
                           "0.200000000 begin s #3", "0.300000000 begin s #4"));
 }
 
-TEST(simulated_service, works_on_as_many_as_it_has_workers) {
+TEST(simulated_service, works_on_as_many_as_it_has_servers) {
   auto r = played(four + "service.s = { time = '1s', workers = 3 }");
   EXPECT_EQ(r.services[0].waited, 1u);
   EXPECT_EQ(r.latency.max, 1700ms);
@@ -218,7 +218,7 @@ TEST(simulated_service, loses_what_is_inside_when_it_crashes) {
   EXPECT_LT(r.services[0].little_error, 1e-9);
 }
 
-TEST(simulated_service, has_fewer_workers_for_a_while) {
+TEST(simulated_service, has_fewer_servers_for_a_while) {
   EXPECT_THAT(
     log_with(with_fault("kind = 'capacity'\nat = '50ms'\nfor = '160ms'\n"
                         "workers = 0",

@@ -71,7 +71,7 @@ TEST(shared_cores, are_shared_evenly) {
 }
 
 // With two in at once, the third waits for the first one to end.
-TEST(shared_cores, are_shared_by_as_many_as_there_are_workers) {
+TEST(shared_cores, are_shared_by_as_many_as_there_are_servers) {
   EXPECT_THAT(log_with(requests_at({0, 0, 0})
                          + "service.s = { workers = 2, cores = 1, time = "
                            "'100ms' }",

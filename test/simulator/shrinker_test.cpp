@@ -100,11 +100,11 @@ TEST_F(shrinking, makes_faults_weaker) {
   });
   EXPECT_EQ(r.least.at(0).factor, 5);
   auto few = test::some_fault(fault_kind::capacity, 50s, 5s, "db");
-  few.workers = 0;
+  few.servers = 0;
   r = shrink({few}, [&](const fault_list& all) {
-    return any(all, [](auto& f) { return f.workers <= 2; });
+    return any(all, [](auto& f) { return f.servers <= 2; });
   });
-  EXPECT_EQ(r.least.at(0).workers, 2u);
+  EXPECT_EQ(r.least.at(0).servers, 2u);
 }
 
 TEST_F(shrinking, keeps_the_direction_that_matters) {

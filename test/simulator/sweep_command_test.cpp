@@ -51,7 +51,7 @@ protected:
     parts_.play = [this](const arm_config& arm, const run_options& o) {
       auto r = run_arm(arm, o);
       std::lock_guard guard{mutex_};
-      played_.push_back(arm.name + " " + std::to_string(arm.services[0].workers)
+      played_.push_back(arm.name + " " + std::to_string(arm.services[0].servers)
                         + " " + std::to_string(o.seed));
       if (played_.size() == stop_after_)
         stop_ = true;
@@ -85,7 +85,7 @@ protected:
   strings played_;
 };
 
-const strings workers{"--set", "service.web.workers=1..3"};
+const strings servers{"--set", "service.web.workers=1..3"};
 
 strings with(strings a, const strings& b) {
   a.insert(a.end(), b.begin(), b.end());
@@ -127,7 +127,7 @@ TEST_F(sweep_test, prints_a_table) {
 }
 
 TEST_F(sweep_test, has_the_numbers_of_single_runs) {
-  ASSERT_EQ(run(with(workers, {"--metric", "goodput,service.web.utilization",
+  ASSERT_EQ(run(with(servers, {"--metric", "goodput,service.web.utilization",
                                "--json", "-"})),
             0);
   auto all = json::parse(out_.str());
@@ -153,7 +153,7 @@ TEST_F(sweep_test, has_the_numbers_of_single_runs) {
 TEST_F(sweep_test, is_the_same_on_any_number_of_cores) {
   auto outputs = [&](const char* jobs) {
     EXPECT_EQ(
-      run(with(workers, {"--seeds", "4", "--jobs", jobs, "--json", path("j"),
+      run(with(servers, {"--seeds", "4", "--jobs", jobs, "--json", path("j"),
                          "--csv", path("c"), "--html", path("h"), "--state",
                          path(std::string{"state"} + jobs)})),
       0);
@@ -225,7 +225,7 @@ TEST_F(sweep_test, takes_a_metric_that_only_some_combinations_have) {
 // -- what is kept -------------------------------------------------------------
 
 TEST_F(sweep_test, runs_nothing_twice) {
-  auto args = with(workers, {"--seeds", "2", "--state", path("s")});
+  auto args = with(servers, {"--seeds", "2", "--state", path("s")});
   ASSERT_EQ(run(args), 0);
   auto first = out_.str();
   EXPECT_EQ(played_.size(), 12u);
@@ -245,14 +245,14 @@ TEST_F(sweep_test, runs_nothing_twice) {
 }
 
 TEST_F(sweep_test, keeps_results_beside_the_first_output) {
-  ASSERT_EQ(run(with(workers, {"--csv", path("a.csv"), "--html", "-"})), 0);
+  ASSERT_EQ(run(with(servers, {"--csv", path("a.csv"), "--html", "-"})), 0);
   EXPECT_TRUE(std::filesystem::exists(path("a.csv.state")));
-  ASSERT_EQ(run(workers), 0);
+  ASSERT_EQ(run(servers), 0);
   EXPECT_EQ(played_.size(), 6u) << "nothing is kept";
 }
 
 TEST_F(sweep_test, repeats_what_has_changed) {
-  auto args = with(workers, {"--state", path("s")});
+  auto args = with(servers, {"--state", path("s")});
   ASSERT_EQ(run(args), 0);
   auto plays = [&](const std::string& text) {
     file_ = dir_.write("shop.toml", text).string();
@@ -280,7 +280,7 @@ TEST_F(sweep_test, repeats_runs_with_another_recording) {
   text.replace(text.find("rate = 60"), 9,
                "trace = { file = 'trace.csv', format = 'counts' }");
   file_ = dir_.write("shop.toml", text).string();
-  auto args = with(workers, {"--state", path("s")});
+  auto args = with(servers, {"--state", path("s")});
   ASSERT_EQ(run(args), 0) << err_.str();
   EXPECT_EQ(played_.size(), 6u);
   ASSERT_EQ(run(args), 0);
@@ -292,7 +292,7 @@ TEST_F(sweep_test, repeats_runs_with_another_recording) {
 
 // Ctrl-C, or the end of the process, at any run: the same comes out.
 TEST_F(sweep_test, goes_on_where_it_was_interrupted) {
-  auto args = with(workers, {"--seeds", "2", "--jobs", "2"});
+  auto args = with(servers, {"--seeds", "2", "--jobs", "2"});
   auto with_outputs = [&](const std::string& to) {
     return with(args, {"--json", path(to + ".json"), "--csv", path(to + ".csv"),
                        "--html", path(to + ".html")});
@@ -326,10 +326,10 @@ TEST_F(sweep_test, does_not_keep_what_failed_a_check) {
     auto r = small_result();
     r.name = arm.name;
     r.seed = o.seed;
-    r.answered_twice = arm.services[0].workers == 2;
+    r.answered_twice = arm.services[0].servers == 2;
     return r;
   };
-  auto args = with(workers, {"--state", path("s"), "--arm", "wide"});
+  auto args = with(servers, {"--state", path("s"), "--arm", "wide"});
   EXPECT_EQ(run(args), 1);
   EXPECT_EQ(err_.str(), "failed: workers=2: arm wide: 1 request was answered "
                         "more than once\n");
@@ -405,11 +405,11 @@ TEST_F(sweep_test, says_what_is_wrong_with_the_file) {
             .write("bad.toml", "length = \"1s\"\nwidth = 1979-05-27\n"
                                "[service.web]\nworker = 1\n")
             .string();
-  EXPECT_EQ(run(workers), 2);
+  EXPECT_EQ(run(servers), 2);
   EXPECT_NE(err_.str().find("service.web.worker: unknown key"),
             std::string::npos);
   file_ = path("none.toml");
-  EXPECT_EQ(run(workers), 2);
+  EXPECT_EQ(run(servers), 2);
   EXPECT_NE(err_.str().find("none.toml"), std::string::npos);
 }
 
@@ -440,7 +440,7 @@ TEST_F(sweep_test, writes_a_row_per_run) {
 }
 
 TEST_F(sweep_test, writes_a_page) {
-  ASSERT_EQ(run(with(workers, {"--seeds", "3", "--html", "-", "--metric",
+  ASSERT_EQ(run(with(servers, {"--seeds", "3", "--html", "-", "--metric",
                                "success,p99"})),
             0);
   auto page = out_.str();
@@ -458,7 +458,7 @@ TEST_F(sweep_test, writes_a_page) {
   EXPECT_EQ(data["metrics"][1],
             (json{{"name", "latency.p99"}, {"unit", "time"}, {"more", false}}));
   EXPECT_EQ(data["scenario"], swept_shop);
-  ASSERT_EQ(run(with(workers, {"--seeds", "3", "--json", "-", "--metric",
+  ASSERT_EQ(run(with(servers, {"--seeds", "3", "--json", "-", "--metric",
                                "success,p99"})),
             0);
   auto all = json::parse(out_.str());

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 using json = nlohmann::ordered_json;
 using strings = std::vector<std::string>;
 
-// With one worker 100 requests a second of 15 ms are too many, with two not.
+// With one server 100 requests a second of 15 ms are too many, with two not.
 constexpr auto passed_shop = R"(length = "2s"
 [service.web]
 time = "15ms"

@@ -44,7 +44,7 @@ TEST_F(tune_again, gives_the_same_on_one_core_and_on_many) {
 
 TEST_F(tune_again, goes_on_where_it_was_stopped) {
   good_ = [](const arm_config& arm, std::uint64_t seed) {
-    return 900 + 10 * arm.services[0].workers + seed % 5;
+    return 900 + 10 * arm.services[0].servers + seed % 5;
   };
   strings args{"--vary",   "service.web.workers=1..9",
                "--best",   "success",
@@ -77,14 +77,14 @@ TEST_F(tune_again, goes_on_where_it_was_stopped) {
 
 TEST_F(tune_again, reports_when_nothing_was_run) {
   stop_ = true;
-  EXPECT_EQ(run(joined(web_workers, {"--best", "success"})), 130);
+  EXPECT_EQ(run(joined(web_servers, {"--best", "success"})), 130);
   EXPECT_NE(out_.str().find("Nothing was played to its end."),
             std::string::npos);
 }
 
 TEST_F(tune_again, ends_after_a_time) {
   good_ = [](const arm_config& arm, std::uint64_t) {
-    return 900 + arm.services[0].workers % 100;
+    return 900 + arm.services[0].servers % 100;
   };
   ASSERT_EQ(run({"--vary", "service.web.workers=1..5000", "--best", "success",
                  "--time", "1ns"}),
@@ -96,12 +96,12 @@ TEST_F(tune_again, ends_after_a_time) {
 
 TEST_F(tune_again, takes_no_budget_for_a_search_of_some_time) {
   write(std::string{tuned_shop} + "[tune]\nbudget = 20\n");
-  auto args = joined(web_workers, {"--best", "success", "--time", "1ns"});
+  auto args = joined(web_servers, {"--best", "success", "--time", "1ns"});
   EXPECT_EQ(run(args), 0) << err_.str();
 }
 
 TEST_F(tune_again, has_a_default_budget_that_is_allowed) {
-  EXPECT_EQ(run(joined(web_workers,
+  EXPECT_EQ(run(joined(web_servers,
                        {"--best", "success", "--seeds", "1000", "--schedules",
                         "7", "--unseen", "0", "--time", "1ns"})),
             0)
@@ -116,7 +116,7 @@ TEST_F(tune_again, refuses_bad_input_before_it_runs) {
     return strings{"--vary", text, "--best", "p99"};
   };
   expect_refused(best, "--vary: nothing is varied");
-  expect_refused(web_workers, "--best: what is to be as good as possible?");
+  expect_refused(web_servers, "--best: what is to be as good as possible?");
   expect_refused(vary("service.web.workers=8..1"),
                  "\"8..1\" ends before it begins");
   expect_refused(vary("service.web.workers=0..4"),
@@ -130,42 +130,42 @@ TEST_F(tune_again, refuses_bad_input_before_it_runs) {
         {"load.users.rate=1..3", "load.users.users=1..3"}})
     expect_refused({"--vary", a, "--vary", b, "--best", "p99"},
                    "cannot be set together with load.users.");
-  expect_refused(joined(web_workers, {"--best", "p98"}), "\"p98\"");
-  expect_refused(joined(web_workers, {"--best", "service.web.utilization"}),
+  expect_refused(joined(web_servers, {"--best", "p98"}), "\"p98\"");
+  expect_refused(joined(web_servers, {"--best", "service.web.utilization"}),
                  "Write min:service.web.utilization or max:");
-  expect_refused(joined(web_workers, {"--best", "p99", "--best", "p99"}),
+  expect_refused(joined(web_servers, {"--best", "p99", "--best", "p99"}),
                  "\"p99\" is given more than once");
   expect_refused(
-    joined(web_workers, {"--best", "p99", "--best", "p50", "--best", "good"}),
+    joined(web_servers, {"--best", "p99", "--best", "p50", "--best", "good"}),
     "3 things");
-  expect_refused(joined(web_workers, {"--best", "p99", "--need", "success"}),
+  expect_refused(joined(web_servers, {"--best", "p99", "--need", "success"}),
                  "\"success\" is not a need");
   expect_refused(
-    joined(web_workers, {"--best", "p99", "--need", "success>=many"}),
+    joined(web_servers, {"--best", "p99", "--need", "success>=many"}),
     "\"many\" is not a bound");
   expect_refused(
-    joined(web_workers, {"--best", "p99", "--need", "service.db.wait<=1ms"}),
+    joined(web_servers, {"--best", "p99", "--need", "service.db.wait<=1ms"}),
     "--need");
-  expect_refused(joined(web_workers, {"--best", "p99", "--budget", "20"}),
+  expect_refused(joined(web_servers, {"--best", "p99", "--budget", "20"}),
                  "--budget: 20 runs are too few: the present settings and one "
                  "other candidate need 32");
   expect_refused(
     {"--vary", "service.web.order=fifo,lifo", "--best", "service.web.order"},
     "neither numbers nor durations");
-  expect_refused(joined(web_workers, {"--best", "p99", "--arm", "x"}), "\"x\"");
-  expect_refused(joined(web_workers, {"--best", "p99", "--seeds", "0"}),
+  expect_refused(joined(web_servers, {"--best", "p99", "--arm", "x"}), "\"x\"");
+  expect_refused(joined(web_servers, {"--best", "p99", "--seeds", "0"}),
                  "--seeds: \"0\" is not an integer from 1 to 1000");
-  expect_refused(joined(web_workers, {"--best", "p99", "--faults", "2"}),
+  expect_refused(joined(web_servers, {"--best", "p99", "--faults", "2"}),
                  "--schedules: is missing");
-  expect_refused(joined(web_workers, {"--best", "p99", "--time", "5"}),
+  expect_refused(joined(web_servers, {"--best", "p99", "--time", "5"}),
                  "--time: \"5\" is not a time");
   expect_refused(
-    joined(web_workers, {"--best", "p99", "--time", "5s", "--budget", "99"}),
+    joined(web_servers, {"--best", "p99", "--time", "5s", "--budget", "99"}),
     "--time: stands instead of --budget");
-  expect_refused(joined(web_workers, {"--best", "p99", "--json", file_}),
+  expect_refused(joined(web_servers, {"--best", "p99", "--json", file_}),
                  "--json: ");
   expect_refused(
-    joined(web_workers, {"--best", "p99", "--seed", "18446744073709551600"}),
+    joined(web_servers, {"--best", "p99", "--seed", "18446744073709551600"}),
     "--seed: there are no 32 seeds");
 }
 

@@ -25,9 +25,9 @@ using tune_test = tune_rig;
 
 TEST_F(tune_test, reports_what_is_best_and_how_sure_that_is) {
   good_ = [](const arm_config& arm, std::uint64_t seed) {
-    return 900 + 10 * arm.services[0].workers + seed % 3;
+    return 900 + 10 * arm.services[0].servers + seed % 3;
   };
-  ASSERT_EQ(run(joined(web_workers, {"--need", "success>=95%", "--best",
+  ASSERT_EQ(run(joined(web_servers, {"--need", "success>=95%", "--best",
                                      "min:service.web.workers"})),
             0)
     << err_.str();
@@ -50,10 +50,10 @@ TEST_F(tune_test, reports_what_is_best_and_how_sure_that_is) {
 
 TEST_F(tune_test, keeps_within_the_width_of_the_terminal) {
   good_ = [](const arm_config& arm, std::uint64_t seed) {
-    return 900 + 10 * arm.services[0].workers + seed % 3;
+    return 900 + 10 * arm.services[0].servers + seed % 3;
   };
   parts_.out_columns = [] { return std::size_t{80}; };
-  ASSERT_EQ(run(joined(web_workers, {"--need", "success>=95%", "--best",
+  ASSERT_EQ(run(joined(web_servers, {"--need", "success>=95%", "--best",
                                      "min:service.web.workers"})),
             0)
     << err_.str();
@@ -76,9 +76,9 @@ TEST_F(tune_test, keeps_within_the_width_of_the_terminal) {
 
 TEST_F(tune_test, says_that_a_range_may_be_too_short) {
   good_ = [](const arm_config& arm, std::uint64_t) {
-    return 900 + 10 * arm.services[0].workers;
+    return 900 + 10 * arm.services[0].servers;
   };
-  ASSERT_EQ(run(joined(web_workers, {"--best", "success"})), 0) << err_.str();
+  ASSERT_EQ(run(joined(web_servers, {"--best", "success"})), 0) << err_.str();
   EXPECT_NE(out_.str().find("service.web.workers = 8 is at the end of its "
                             "range, 1 to 8"),
             std::string::npos)
@@ -87,9 +87,9 @@ TEST_F(tune_test, says_that_a_range_may_be_too_short) {
 
 TEST_F(tune_test, says_how_near_it_comes) {
   good_ = [](const arm_config& arm, std::uint64_t) {
-    return 900 + 10 * arm.services[0].workers;
+    return 900 + 10 * arm.services[0].servers;
   };
-  EXPECT_EQ(run(joined(web_workers, {"--need", "success>=99.9%", "--best",
+  EXPECT_EQ(run(joined(web_servers, {"--need", "success>=99.9%", "--best",
                                      "min:service.web.workers"})),
             1);
   EXPECT_NE(out_.str().find("Nothing that was tried meets the needs. The "
@@ -101,10 +101,10 @@ TEST_F(tune_test, says_how_near_it_comes) {
 
 TEST_F(tune_test, reports_a_gain_that_meets_no_need) {
   good_ = [](const arm_config& arm, std::uint64_t) {
-    return 900 + 10 * arm.services[0].workers;
+    return 900 + 10 * arm.services[0].servers;
   };
   auto all = json_of(
-    joined(web_workers, {"--need", "success>=99.9%", "--best", "success"}), 1);
+    joined(web_servers, {"--need", "success>=99.9%", "--best", "success"}), 1);
   EXPECT_EQ(winner(all)["service.web.workers"], 8);
   EXPECT_EQ(all["verdict"], "needs fail");
   auto sentences = all["sentences"].dump();
@@ -119,10 +119,10 @@ TEST_F(tune_test, reports_a_gain_that_meets_no_need) {
 
 TEST_F(tune_test, calls_nothing_better_that_is_worse) {
   good_ = [](const arm_config& arm, std::uint64_t) {
-    return 900 + 10 * arm.services[0].workers;
+    return 900 + 10 * arm.services[0].servers;
   };
   // Nearer to the need, and farther from what is wanted.
-  auto all = json_of(joined(web_workers, {"--need", "success>=99.9%", "--best",
+  auto all = json_of(joined(web_servers, {"--need", "success>=99.9%", "--best",
                                           "min:service.web.workers"}),
                      1);
   EXPECT_EQ(winner(all)["service.web.workers"], 8);
@@ -131,12 +131,12 @@ TEST_F(tune_test, calls_nothing_better_that_is_worse) {
 }
 
 TEST_F(tune_test, says_that_the_winner_fails_on_unseen_seeds) {
-  // Good with two workers on the seeds 7 to 10 only.
+  // Good with two servers on the seeds 7 to 10 only.
   good_ = [](const arm_config& arm, std::uint64_t seed) {
-    return arm.services[0].workers == 2 && seed <= 10 ? 1000u : 900u;
+    return arm.services[0].servers == 2 && seed <= 10 ? 1000u : 900u;
   };
   strings sizes{"--seeds", "4", "--unseen", "4"};
-  auto all = json_of(joined(joined(web_workers, sizes),
+  auto all = json_of(joined(joined(web_servers, sizes),
                             {"--need", "success>=95%", "--best", "success"}),
                      1);
   EXPECT_EQ(winner(all)["service.web.workers"], 2);
@@ -150,13 +150,13 @@ TEST_F(tune_test, says_that_the_winner_fails_on_unseen_seeds) {
                                  "95.00 %"),
     std::string::npos)
     << all["sentences"];
-  all = json_of(joined(joined(web_workers, sizes), {"--best", "success"}));
+  all = json_of(joined(joined(web_servers, sizes), {"--best", "success"}));
   EXPECT_EQ(all["verdict"], "gain fails");
   EXPECT_NE(all["sentences"].dump().find("not better than the present settings "
                                          "there"),
             std::string::npos)
     << all["sentences"];
-  all = json_of(joined(joined(web_workers, {"--seeds", "4", "--unseen", "0"}),
+  all = json_of(joined(joined(web_servers, {"--seeds", "4", "--unseen", "0"}),
                        {"--best", "success"}));
   EXPECT_EQ(all["verdict"], "untested");
   EXPECT_TRUE(all["unseen"].is_null());
@@ -164,20 +164,20 @@ TEST_F(tune_test, says_that_the_winner_fails_on_unseen_seeds) {
 
 TEST_F(tune_test, tests_with_seeds_that_follow_those_of_the_search) {
   good_ = [](const arm_config&, std::uint64_t) { return 1000u; };
-  ASSERT_EQ(run(joined(web_workers, {"--best", "success", "--seeds", "3",
+  ASSERT_EQ(run(joined(web_servers, {"--best", "success", "--seeds", "3",
                                      "--unseen", "2", "--jobs", "1"})),
             0)
     << err_.str();
   std::map<std::uint32_t, std::set<std::uint64_t>> seeds;
   for (const auto& [arm, seed] : played_)
-    seeds[arm.services[0].workers].insert(seed);
+    seeds[arm.services[0].servers].insert(seed);
   EXPECT_EQ(seeds.at(4), (std::set<std::uint64_t>{7, 8, 9, 10, 11}));
   EXPECT_EQ(seeds.at(8), (std::set<std::uint64_t>{7, 8, 9}));
 }
 
 TEST_F(tune_test, keeps_the_present_settings_if_nothing_is_better) {
   good_ = [](const arm_config&, std::uint64_t) { return 990u; };
-  ASSERT_EQ(run(joined(web_workers, {"--best", "success"})), 0);
+  ASSERT_EQ(run(joined(web_servers, {"--best", "success"})), 0);
   EXPECT_NE(out_.str().find("The present settings are the best of all that "
                             "were tried."),
             std::string::npos);
@@ -186,7 +186,7 @@ TEST_F(tune_test, keeps_the_present_settings_if_nothing_is_better) {
 
 TEST_F(tune_test, takes_a_single_value) {
   good_ = [](const arm_config& arm, std::uint64_t) {
-    return 900 + 10 * arm.services[0].workers;
+    return 900 + 10 * arm.services[0].servers;
   };
   auto all = json_of(
     {"--vary", "service.web.workers=4..4", "--best", "success"});
@@ -202,10 +202,10 @@ TEST_F(tune_test, takes_a_single_value) {
 
 TEST_F(tune_test, shows_the_front_of_two) {
   good_ = [](const arm_config& arm, std::uint64_t) {
-    return 900 + 10 * std::min(arm.services[0].workers, 5u);
+    return 900 + 10 * std::min(arm.services[0].servers, 5u);
   };
   auto all = json_of(
-    joined(web_workers, {"--best", "success", "--best", "workers"}));
+    joined(web_servers, {"--best", "success", "--best", "workers"}));
   std::vector<int> front;
   for (const auto& x : all["front"])
     front.push_back(x["settings"]["service.web.workers"]);
@@ -249,7 +249,7 @@ TEST_F(tune_test, finds_settings_within_the_arm) {
   auto again = parse_scenario(text, "again");
   ASSERT_EQ(again.arms.size(), 3u) << text;
   EXPECT_EQ(again.arms[2].name, "guarded-tuned");
-  EXPECT_EQ(json(again.arms[2].services[0].workers),
+  EXPECT_EQ(json(again.arms[2].services[0].servers),
             winner(all)["service.web.workers"]);
   double sum = 0;
   for (std::uint64_t seed : {1u, 2u}) {
@@ -279,7 +279,7 @@ TEST_F(tune_test, reports_lines_where_an_arm_cannot_express_it) {
 
 TEST_F(tune_test, reads_what_to_do_from_the_file) {
   good_ = [](const arm_config& arm, std::uint64_t) {
-    return 900 + 10 * arm.services[0].workers;
+    return 900 + 10 * arm.services[0].servers;
   };
   auto text = std::string{tuned_shop} + R"(
 [tune]
@@ -345,14 +345,14 @@ TEST_F(tune_test, runs_all_candidates_with_the_same_random_faults) {
         EXPECT_LE(std::stoul(f.target.substr(hash + 1)), db->replicas);
       }
     }
-    trials[{db->replicas, db->workers}][seed].insert(texts);
+    trials[{db->replicas, db->servers}][seed].insert(texts);
   }
   drawn = trials.at({3, 4});
   EXPECT_EQ(drawn.size(), 7u);
   for (const auto& [seed, all] : drawn)
     EXPECT_EQ(all.size(), 3u) << seed;
   // Nothing has to be changed for three replicas, but for faults that leave
-  // more workers than there are.
+  // more servers than there are.
   for (const auto& [seed, all] : trials.at({3, 3}))
     EXPECT_EQ(all.size(), drawn.at(seed).size());
   std::set<strings> different;
@@ -366,7 +366,7 @@ TEST_F(tune_test, fits_faults_to_smaller_services) {
   arm.services.resize(2);
   arm.services[0].name = "db";
   arm.services[0].replicas = 2;
-  arm.services[0].workers = 3;
+  arm.services[0].servers = 3;
   arm.services[1].name = "web";
   auto target = [&](const std::string& name) {
     fault_config f;
@@ -380,8 +380,8 @@ TEST_F(tune_test, fits_faults_to_smaller_services) {
   fault_config f;
   f.kind = fault_kind::capacity;
   f.target = "db#3";
-  f.workers = 7;
-  EXPECT_EQ(fitted(f, arm).workers, 2u);
+  f.servers = 7;
+  EXPECT_EQ(fitted(f, arm).servers, 2u);
   f.kind = fault_kind::loss;
   f.from = {"web#4"};
   f.to = {"db#4"};
@@ -404,7 +404,7 @@ TEST_F(tune_test, really_injects_random_faults) {
 
 TEST_F(tune_test, warns_of_runs_without_requests) {
   write(std::string{tuned_shop} + "stop = \"1ns\"\n");
-  run(joined(web_workers, {"--best", "success", "--budget", "64"}));
+  run(joined(web_servers, {"--best", "success", "--budget", "64"}));
   EXPECT_NE(err_.str().find("caisson: warning: no request began in "),
             std::string::npos)
     << err_.str();

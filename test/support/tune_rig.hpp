@@ -57,7 +57,7 @@ to = "web"
 stack = "few"
 )";
 
-inline const strings web_workers{"--vary", "service.web.workers=1..8"};
+inline const strings web_servers{"--vary", "service.web.workers=1..8"};
 
 inline strings joined(strings a, const strings& b) {
   a.insert(a.end(), b.begin(), b.end());

@@ -19,7 +19,7 @@ constexpr auto import_footer = R"(Examples:
 Reads spans in OTLP's JSON form (one document, or one on each line, as
 OpenTelemetry's collector writes them) and in Jaeger's. The scenario has their
 services, operations, calls, times and load. What traces do not contain, such as
-the number of workers, is said at its top; read it before you use the scenario.
+the number of servers, is said at its top; read it before you use the scenario.
 docs/simulator-commands.md has more.
 
 Exit status: 0 all is well, 2 the input is wrong or output cannot be written,

@@ -98,7 +98,7 @@ std::vector<fault_menu::service_choice> zones_of(const arm_config& arm,
                                                  const target_filter& only) {
   std::vector<fault_menu::service_choice> out;
   for (const auto& name : arm.zones.names)
-    out.push_back({.names = {name}, .workers = 0, .is_zone = true});
+    out.push_back({.names = {name}, .servers = 0, .is_zone = true});
   zone_map zones{arm};
   for (std::size_t i = 0; i < arm.services.size(); ++i) {
     const auto& s = arm.services[i];
@@ -106,7 +106,7 @@ std::vector<fault_menu::service_choice> zones_of(const arm_config& arm,
       if (auto zone = zones.of_replica(i, k); zone != zone_map::nowhere) {
         auto& x = out[zone];
         x.names.push_back(replica_name(s, k));
-        x.workers = std::max(x.workers, s.workers);
+        x.servers = std::max(x.servers, s.servers);
         x.has_cache = x.has_cache || has_cache(s);
       }
   }
@@ -144,11 +144,11 @@ duration in_units(duration d, duration unit) {
 }
 
 fault_config sized(fault_config f, double factor, double rate, duration delay,
-                   std::uint32_t workers) {
+                   std::uint32_t servers) {
   f.factor = factor;
   f.rate = rate;
   f.delay = delay;
-  f.workers = workers;
+  f.servers = servers;
   return f;
 }
 
@@ -179,7 +179,7 @@ fault_menu::fault_menu(const arm_config& arm, const fault_bounds& b)
   target_filter only{b.targets};
   for (const auto& s : arm.services)
     if (auto names = only.names(s); !names.empty())
-      services.push_back({std::move(names), s.workers, has_cache(s)});
+      services.push_back({std::move(names), s.servers, has_cache(s)});
   for (auto& zone : zones_of(arm, only))
     services.push_back(std::move(zone));
   messages = messages_of(arm, only);
@@ -232,7 +232,7 @@ std::vector<fault_config> fault_menu::sizes(const fault_config& f) const {
       for (auto n :
            round_numbers(15, static_cast<std::int64_t>(bounds.factor * 10)))
         out.push_back(
-          sized(f, static_cast<double>(n) / 10, f.rate, f.delay, f.workers));
+          sized(f, static_cast<double>(n) / 10, f.rate, f.delay, f.servers));
       break;
     case fault_kind::errors:
     case fault_kind::loss:
@@ -240,17 +240,17 @@ std::vector<fault_config> fault_menu::sizes(const fault_config& f) const {
       for (auto n :
            round_numbers(10, static_cast<std::int64_t>(bounds.rate * 1000)))
         out.push_back(sized(f, f.factor, static_cast<double>(n) / 1000, f.delay,
-                            f.workers));
+                            f.servers));
       break;
     case fault_kind::delay:
       for (auto n : round_numbers(1'000'000, bounds.delay.count()))
-        out.push_back(sized(f, f.factor, f.rate, duration{n}, f.workers));
+        out.push_back(sized(f, f.factor, f.rate, duration{n}, f.servers));
       break;
     case fault_kind::capacity: {
       auto s = service_of(f);
       // Of an unlimited number, more would hardly be felt.
-      auto all = !s ? 1u : s->workers == no_limit ? 100u : s->workers;
-      // Tenths of a worker, so that small numbers are there, too.
+      auto all = !s ? 1u : s->servers == no_limit ? 100u : s->servers;
+      // Tenths of a server, so that small numbers are there, too.
       auto steps = round_numbers(10, std::int64_t{all} * 10 - 1);
       std::uint32_t last = all;
       for (auto i = steps.rbegin(); i != steps.rend(); ++i)

@@ -43,7 +43,7 @@ struct fault_menu {
     /// As a whole first, if that is allowed, then single replicas.
     std::vector<std::string> names;
     /// In a zone: the most of any service there.
-    std::uint32_t workers = 1;
+    std::uint32_t servers = 1;
     bool has_cache = false;
     bool is_zone = false;
   };

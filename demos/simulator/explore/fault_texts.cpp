@@ -92,7 +92,7 @@ std::string what_happens(const fault_config& f) {
     case fault_kind::crash:
       return fmt::format("{} crashes", f.target);
     case fault_kind::capacity:
-      return fmt::format("{} has only {} servers", f.target, f.workers);
+      return fmt::format("{} has only {} servers", f.target, f.servers);
     case fault_kind::flush:
       return fmt::format("{} loses its caches", f.target);
     case fault_kind::partition:
@@ -137,7 +137,7 @@ setting fault_setting(const fault_config& f) {
   if (f.kind == fault_kind::errors || f.kind == fault_kind::loss)
     out.add("rate", f.rate);
   if (f.kind == fault_kind::capacity)
-    out.add("workers", std::int64_t{f.workers});
+    out.add("workers", std::int64_t{f.servers});
   if (f.kind == fault_kind::delay)
     out.add("delay", to_text(f.delay));
   return out.take();

@@ -41,7 +41,7 @@ std::string size_text(const fault_config& f) {
     case fault_kind::delay:
       return fmt::format("delay: {}", to_text(f.delay));
     case fault_kind::capacity:
-      return fmt::format("capacity: {} servers", f.workers);
+      return fmt::format("capacity: {} servers", f.servers);
     default:
       return {};
   }

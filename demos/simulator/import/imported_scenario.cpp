@@ -153,16 +153,16 @@ private:
   // As many as were seen at once. Of a sample, as many as would have been, if
   // requests come independently.
   void add_servers(const traced_service& s, ordered_table& out) {
-    auto workers = static_cast<double>(s.peak);
+    auto servers = static_cast<double>(s.peak);
     if (sampling_ < 1 && model_.covered > 0) {
       auto inside = s.time_inside / model_.covered / sampling_;
-      workers = std::max(workers, std::ceil(inside + 4 * std::sqrt(inside)));
+      servers = std::max(servers, std::ceil(inside + 4 * std::sqrt(inside)));
     }
-    if (s.calls_itself || workers > most_servers)
+    if (s.calls_itself || servers > most_servers)
       out.add("workers", "unlimited");
     else
       out.add("workers",
-              {static_cast<std::int64_t>(std::max(1.0, workers)), {}});
+              {static_cast<std::int64_t>(std::max(1.0, servers)), {}});
   }
 
   settings operation(std::uint32_t o) {

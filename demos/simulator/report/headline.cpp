@@ -81,24 +81,24 @@ range_sums healthy_of(const arm_config& arm, const arm_result& r) {
 // -- what holds it ------------------------------------------------------------
 
 double mean_busy(const range_sums& x, std::size_t service) {
-  return real(x.workers[service].busy) / x.seconds;
+  return real(x.servers[service].busy) / x.seconds;
 }
 
 double mean_servers(const arm_config& arm, const range_sums& x,
                     std::size_t service) {
   if (!arm.services[service].autoscale)
     return all_servers(arm.services[service]);
-  return real(x.workers[service].workers) / x.seconds;
+  return real(x.servers[service].servers) / x.seconds;
 }
 
 // It has no server or no core to spare.
 bool fully_busy(const arm_config& arm, const range_sums& x,
                 std::size_t service) {
   const auto& s = arm.services[service];
-  return (s.workers != no_limit
+  return (s.servers != no_limit
           && mean_busy(x, service) >= all_busy * mean_servers(arm, x, service))
          || (s.cores != no_limit
-             && real(x.workers[service].cores_used)
+             && real(x.servers[service].cores_used)
                   >= all_busy * all_cores(s) * x.seconds);
 }
 

@@ -42,7 +42,7 @@ std::string fault_text(const fault_config& f) {
     case fault_kind::errors:
       return fmt::format("{} {:.4g} %", name, f.rate * 100);
     case fault_kind::capacity:
-      return fmt::format("{} {}", name, f.workers);
+      return fmt::format("{} {}", name, f.servers);
     case fault_kind::partition:
       return fmt::format("{} {}", name, place_of(f));
     case fault_kind::loss:
@@ -132,7 +132,7 @@ json services_of(const arm_config& arm) {
     out.push_back(
       {{"name", s.name},
        {"workers",
-        s.workers == no_limit ? json(nullptr) : json(all_servers(s))},
+        s.servers == no_limit ? json(nullptr) : json(all_servers(s))},
        {"cores", s.cores == no_limit ? json(nullptr) : json(all_cores(s))},
        {"replicas", s.replicas},
        {"stack", s.stack}});

@@ -79,7 +79,7 @@ range_sums sums_in(const arm_result& r, second_range range) {
   if (!consists_of_rows(r, range))
     throw std::invalid_argument{fmt::format(
       "from and to must be multiples of {}s, as rows are that long", r.step)};
-  range_sums out{.range = range, .row = {}, .workers = {}};
+  range_sums out{.range = range, .row = {}, .servers = {}};
   for (const auto& row : r.rows)
     if (row.second >= range.from && row.second < range.to)
       out.add(row, r.step);

@@ -32,7 +32,7 @@ arm_result single_second(const arm_result& names) {
   for (const auto& [operation, ignored] : names.by_operation)
     out.by_operation[operation].count = 1;
   out.ranges.push_back(
-    {.range = {0, 1}, .seconds = 1, .row = {}, .workers = {}});
+    {.range = {0, 1}, .seconds = 1, .row = {}, .servers = {}});
   return out;
 }
 

@@ -234,11 +234,11 @@ private:
 
   void add_service(std::size_t i) {
     const auto& c = arm_.services[i];
-    auto many = c.workers == no_limit;
+    auto many = c.servers == no_limit;
     open(
       fmt::format("service {} ({} server{})", c.name,
-                  many ? std::string{"unlimited"} : std::to_string(c.workers),
-                  c.workers == 1 ? "" : "s"));
+                  many ? std::string{"unlimited"} : std::to_string(c.servers),
+                  c.servers == 1 ? "" : "s"));
     add_counters(i);
     lane_tracks working{out_, many || c.async ? "request" : "server"};
     for (const auto& s : work_[i])

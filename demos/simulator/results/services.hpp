@@ -61,7 +61,7 @@ struct service_row {
   /// Microseconds times the servers that there were, if that changes.
   std::uint64_t server_time = 0;
   /// If that changes; else 0.
-  std::uint64_t workers = 0;
+  std::uint64_t servers = 0;
 
   friend bool operator==(const service_row&, const service_row&) = default;
 };
@@ -156,10 +156,10 @@ inline constexpr result_column<service_row, service_summary>
     {"server_time", &service_row::server_time, column_kind::sum,
      "only with `autoscale`: microseconds times the servers that there were, "
      "including those that are to be removed and still busy",
-     shown(absent, 1), [](auto& row, auto&) { return row.workers > 0; }},
-    {"workers", &service_row::workers, column_kind::level,
+     shown(absent, 1), [](auto& row, auto&) { return row.servers > 0; }},
+    {"workers", &service_row::servers, column_kind::level,
      "only with `autoscale`: how many there are at its end", shown(absent, 1),
-     [](auto& row, auto&) { return row.workers > 0; }},
+     [](auto& row, auto&) { return row.servers > 0; }},
     {"cores_used", &service_row::cores_used, column_kind::level,
      "only with `cores`: how many of them, of all replicas, are at "
      "work at its end",

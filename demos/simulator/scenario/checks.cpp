@@ -235,13 +235,13 @@ void check_names(const arm_config& arm, const std::vector<call_site>& calls,
     check.stack(s.stack, root / "service" / s.name / "stack");
   for (const auto& s : arm.services)
     if (s.autoscale && s.autoscale->min <= s.autoscale->max
-        && (s.workers < s.autoscale->min || s.workers > s.autoscale->max))
+        && (s.servers < s.autoscale->min || s.servers > s.autoscale->max))
       out.push_back(
         {problem_kind::relation, root / "service" / s.name / "autoscale",
          fmt::format("the service begins with {} servers, allowed: "
                      "at least min, at most max",
-                     s.workers == no_limit ? "unlimited"
-                                           : fmt::format("{}", s.workers))});
+                     s.servers == no_limit ? "unlimited"
+                                           : fmt::format("{}", s.servers))});
   for (const auto& load : arm.loads)
     if (names.services.contains(load.name))
       out.push_back({problem_kind::relation, root / "load" / load.name,

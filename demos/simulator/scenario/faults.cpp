@@ -145,7 +145,7 @@ void describe(field_visitor& v, fault_config& c) {
                             .help = "capacity only",
                             .required = true,
                             .when = {"kind", {"capacity"}}},
-                           c.workers, {0, 1'000'000});
+                           c.servers, {0, 1'000'000});
 }
 
 std::string_view fault_name(fault_kind kind) {

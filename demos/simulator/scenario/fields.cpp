@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto no_time = duration::zero();
 
-// How many workers or users there can be.
+// How many servers or users there can be.
 constexpr std::uint32_t most = 1'000'000;
 
 } // namespace
@@ -206,8 +206,8 @@ void describe(field_visitor& v, service_config& c) {
         .help = "in which zones the replicas are, in turn",
         .allowed = "the name of a zone, a list of them, or \"*\" for all"},
        zones);
-  count_value workers{c.workers, {1, most}};
-  v.on({"workers", "how many requests each replica works on at once"}, workers);
+  count_value servers{c.servers, {1, most}};
+  v.on({"workers", "how many requests each replica works on at once"}, servers);
   count_value cores{c.cores, {1, most}};
   v.on({"cores", "how many cores its requests at work share evenly in each "
                  "replica; unlimited: each has one of its own"},

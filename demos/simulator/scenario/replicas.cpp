@@ -24,8 +24,8 @@ std::string replica_name(const service_config& service, std::uint32_t index) {
 }
 
 std::uint32_t all_servers(const service_config& service) {
-  return service.workers == no_limit ? no_limit
-                                     : service.workers * service.replicas;
+  return service.servers == no_limit ? no_limit
+                                     : service.servers * service.replicas;
 }
 
 std::uint32_t all_cores(const service_config& service) {

@@ -49,24 +49,24 @@ enum class abandoned_work {
 
 /// What an autoscaler looks at.
 enum class scaling {
-  /// The share of the workers that were busy since it last looked.
+  /// The share of the servers that were busy since it last looked.
   utilization,
   /// How many requests wait.
   queue,
 };
 
-/// Changes the number of a service's workers.
+/// Changes the number of a service's servers.
 struct autoscale_config {
   scaling by = scaling::utilization;
-  /// The utilization that it aims at, or how many may wait for each worker:
+  /// The utilization that it aims at, or how many may wait for each server:
   /// 0.001 to 1000000.
   double target = 0.7;
-  /// How many workers there are at least and at most: 1 to 1000000.
+  /// How many servers there are at least and at most: 1 to 1000000.
   std::uint32_t min = 1;
   std::uint32_t max = 100;
   /// How often it looks.
   duration every = std::chrono::seconds(15);
-  /// How long a new worker takes to start.
+  /// How long a new server takes to start.
   duration delay = std::chrono::seconds(30);
   /// How long after a decision no other one is made.
   duration cooldown = std::chrono::seconds(60);
@@ -117,28 +117,28 @@ struct operation_config {
 
 struct service_config {
   std::string name;
-  /// How many of it there are, each with its own workers, queue, caches and
+  /// How many of it there are, each with its own servers, queue, caches and
   /// policies: 1 to 1000.
   std::uint32_t replicas = 1;
   /// In which zones they are, in turn: names, or "*" for all zones.
   std::vector<std::string> zones = {"*"};
   /// How many requests each replica works on at once: 1 to 1000000, or
   /// no_limit.
-  std::uint32_t workers = 1;
+  std::uint32_t servers = 1;
   /// How many cores those that do work share, in each replica: 1 to 1000000, or
   /// no_limit.
   std::uint32_t cores = no_limit;
-  /// Changes `workers`, which is the number at the start.
+  /// Changes `servers`, which is the number at the start.
   std::optional<autoscale_config> autoscale = {};
-  /// How many may wait for a worker of it: 0 to 1000000000, or no_limit.
+  /// How many may wait for a server of it: 0 to 1000000000, or no_limit.
   std::uint32_t queue = no_limit;
-  /// In which order those are served that wait for their first worker, as in
+  /// In which order those are served that wait for their first server, as in
   /// gates. Numbers from 0 to 1000000000, durations from 1ns to 100h; a request
   /// is never hopeless. By priorities only, unless `aging` is set.
   wait_order order = wait_order::fifo;
   queue_settings waits = {.aging = unlimited};
   abandoned_work abandoned = abandoned_work::finish;
-  /// Whether a worker takes other work while its request waits for calls.
+  /// Whether a server takes other work while its request waits for calls.
   bool async = false;
   /// Whether the deadline of a request holds for the calls made for it.
   bool propagate_deadline = true;
@@ -243,7 +243,7 @@ enum class fault_kind {
   stall,
   /// All that is inside is lost; whoever comes is rejected until the end.
   crash,
-  /// Only `workers` workers.
+  /// Only `servers` servers.
   capacity,
   /// The caches are emptied. Takes no time.
   flush,
@@ -292,7 +292,7 @@ struct fault_config {
   std::optional<double> mean_requests_to_repair = {};
   double factor = 10;
   double rate = 1;
-  std::uint32_t workers = 1;
+  std::uint32_t servers = 1;
   /// Faults of messages: names of groups, zones, loads, services and replicas,
   /// or "*".
   std::vector<std::string> from = {};

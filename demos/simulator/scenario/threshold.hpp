@@ -31,7 +31,7 @@ struct threshold {
 /// How many are there at this moment at a service or one of its replicas, which
 /// times to threshold alone ask for.
 struct level {
-  /// Those that wait for a worker, or all that are inside.
+  /// Those that wait for a server, or all that are inside.
   enum class kind : std::uint8_t { queue, inside };
 
   /// `db` or `db#3`; empty if the threshold asks for no level.

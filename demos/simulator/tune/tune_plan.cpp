@@ -143,8 +143,8 @@ fault_config fitted(fault_config f, const arm_config& world) {
     for (auto& name : *names)
       name = fitted_name(name, world);
   auto service = service_named(world, f.target.substr(0, f.target.find('#')));
-  if (f.kind == fault_kind::capacity && service && service->workers != no_limit)
-    f.workers = std::min(f.workers, service->workers - 1);
+  if (f.kind == fault_kind::capacity && service && service->servers != no_limit)
+    f.servers = std::min(f.servers, service->servers - 1);
   return f;
 }
 

@@ -91,7 +91,7 @@ struct tune_plan {
   [[nodiscard]] tune_trial trial(std::size_t i) const;
 };
 
-/// The same fault of a world that has fewer replicas, or fewer workers, than
+/// The same fault of a world that has fewer replicas, or fewer servers, than
 /// the one that it was drawn for.
 [[nodiscard]] fault_config fitted(fault_config f, const arm_config& arm);
 

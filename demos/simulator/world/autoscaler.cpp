@@ -13,9 +13,9 @@ constexpr double rounding_share = 1e-9;
 
 } // namespace
 
-autoscaler::autoscaler(const autoscale_config& config, std::uint32_t workers,
+autoscaler::autoscaler(const autoscale_config& config, std::uint32_t initial,
                        time_point now)
-  : config_(config), servers_(workers), integrated_to_(now),
+  : config_(config), servers_(initial), integrated_to_(now),
     next_decision_(now) {}
 
 void autoscaler::integrate(time_point now) {

@@ -26,7 +26,7 @@ public:
     std::uint32_t stop = 0;
   };
 
-  autoscaler(const autoscale_config& config, std::uint32_t workers,
+  autoscaler(const autoscale_config& config, std::uint32_t initial,
              time_point now);
 
   /// So many servers are busy from now on.
@@ -39,7 +39,7 @@ public:
   change look(time_point now, std::size_t waiting);
 
   /// How many servers there are, without those that start.
-  [[nodiscard]] std::uint32_t workers() const noexcept { return servers_; }
+  [[nodiscard]] std::uint32_t servers() const noexcept { return servers_; }
 
 private:
   void integrate(time_point now);

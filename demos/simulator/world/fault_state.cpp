@@ -69,7 +69,7 @@ void fault_state::combine() {
     else if (f->kind == fault_kind::errors)
       good *= 1 - f->rate;
     else
-      servers_ = std::min(servers_, f->workers);
+      servers_ = std::min(servers_, f->servers);
   }
   error_rate_ = 1 - good;
 }

@@ -13,9 +13,9 @@ namespace caisson::sim {
 /// counts.
 class fault_state {
 public:
-  /// `workers`: how many the service has without a fault.
-  explicit fault_state(std::uint32_t workers)
-    : all_servers_(workers), servers_(workers) {}
+  /// `initial`: how many servers the service has without a fault.
+  explicit fault_state(std::uint32_t initial)
+    : all_servers_(initial), servers_(initial) {}
 
   /// `f` begins. It must live until its end.
   void begin(const fault_config& f);
@@ -30,7 +30,7 @@ public:
   void set_servers(std::uint32_t n);
 
   /// How many servers there are.
-  [[nodiscard]] std::uint32_t workers() const noexcept { return servers_; }
+  [[nodiscard]] std::uint32_t servers() const noexcept { return servers_; }
 
   /// How many times as long work takes that begins.
   [[nodiscard]] double factor() const noexcept { return factor_; }

@@ -22,10 +22,10 @@ struct service_records {
 /// no records of its own.
 class replica_recorder {
 public:
-  /// `own` may be null. Both must outlive this. `workers`: at the start.
+  /// `own` may be null. Both must outlive this. `servers`: at the start.
   replica_recorder(service_records& shared, service_recorder* own,
-                   std::uint32_t workers)
-    : shared_(shared), own_(own), servers_(workers) {}
+                   std::uint32_t servers)
+    : shared_(shared), own_(own), servers_(servers) {}
 
   void arrived(duration now) {
     for_each([&](auto& x) { x.arrived(now); });

@@ -62,11 +62,11 @@ void range_sums::add(const result_row& next, std::uint32_t n) {
   } else {
     join(row, next);
   }
-  workers.resize(row.services.size());
+  servers.resize(row.services.size());
   for (std::size_t i = 0; i < next.services.size(); ++i) {
-    workers[i].busy += n * next.services[i].busy;
-    workers[i].cores_used += n * next.services[i].cores_used;
-    workers[i].workers += n * next.services[i].workers;
+    servers[i].busy += n * next.services[i].busy;
+    servers[i].cores_used += n * next.services[i].cores_used;
+    servers[i].servers += n * next.services[i].servers;
   }
   seconds += n;
 }

@@ -94,8 +94,8 @@ struct second_range {
 struct server_seconds {
   std::uint64_t busy = 0;
   std::uint64_t cores_used = 0;
-  /// As `service_row::workers`.
-  std::uint64_t workers = 0;
+  /// As `service_row::servers`.
+  std::uint64_t servers = 0;
 
   friend bool operator==(const server_seconds&, const server_seconds&)
     = default;
@@ -108,7 +108,7 @@ struct range_sums {
   std::uint32_t seconds = 0;
   result_row row;
   /// In the order of `arm_result::services`.
-  std::vector<server_seconds> workers;
+  std::vector<server_seconds> servers;
 
   /// Adds `next`, which covers `n` seconds.
   void add(const result_row& next, std::uint32_t n);

@@ -14,7 +14,7 @@ row_recorder::row_recorder(duration length)
 
 void row_recorder::watch(const std::vector<second_range>& ranges) {
   for (const auto& range : ranges)
-    ranges_.push_back({.range = range, .row = {}, .workers = {}});
+    ranges_.push_back({.range = range, .row = {}, .servers = {}});
 }
 
 bool row_recorder::end_second(result_row second, const second_tally& tally) {

@@ -30,7 +30,7 @@ run_recorder::run_recorder(const world_plan& plan,
                                           arm.warmup, arm.length}});
     auto& own = replicas_.emplace_back();
     for (std::uint32_t i = 0; s.replicas > 1 && i < s.replicas; ++i)
-      own.emplace_back(replica_name(s, i), s.workers, s.cores, arm.warmup,
+      own.emplace_back(replica_name(s, i), s.servers, s.cores, arm.warmup,
                        arm.length);
   }
 }
@@ -39,7 +39,7 @@ replica_recorder run_recorder::instance(std::size_t i) {
   auto [service, replica] = plan_.instances[i];
   auto& own = replicas_[service];
   return {services_[service], own.empty() ? nullptr : &own[replica],
-          plan_.arm.services[service].workers};
+          plan_.arm.services[service].servers};
 }
 
 void run_recorder::watch_level(std::size_t service,

@@ -15,7 +15,7 @@ service::service(caf::actor_config& cfg, const world_context& world,
     replica_(world.plan->instances[instance].replica),
     config_(world.plan->arm.services[index_]), journal_(world, instance),
     counts_(counts), calls_(config_), queue_(config_.order, config_.waits),
-    fault_(config_.workers), faults_(world, instance, timer()),
+    fault_(config_.servers), faults_(world, instance, timer()),
     work_(config_, fault_, jobs_, journal_, timer()),
     servers_(world, instance, journal_, fault_, timer()) {}
 

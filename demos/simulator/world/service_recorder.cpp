@@ -24,10 +24,10 @@ std::uint64_t take_microseconds(std::uint64_t& nanoseconds) {
 
 } // namespace
 
-service_recorder::service_recorder(std::string name, std::uint32_t workers,
+service_recorder::service_recorder(std::string name, std::uint32_t servers,
                                    std::uint32_t cores, duration from,
                                    duration to)
-  : servers_(workers), cores_(cores), from_(from), to_(to),
+  : servers_(servers), cores_(cores), from_(from), to_(to),
     integrated_to_(from) {
   total_.name = std::move(name);
   total_.cores = cores == no_limit ? 0 : cores;
@@ -183,7 +183,7 @@ service_row service_recorder::end_second(duration now) {
     out.server_time = 0;
   out.busy = busy_;
   out.cores_used = static_cast<std::uint64_t>(cores_used_);
-  out.workers = servers_change_ ? servers_ : 0;
+  out.servers = servers_change_ ? servers_ : 0;
   now_ = {};
   now_.queue = out.queue;
   now_.queue_max = out.queue;

@@ -17,8 +17,8 @@ namespace caisson::sim {
 /// what is before `from` or after `to` counts in no mean.
 class service_recorder {
 public:
-  /// `workers` and `cores`: at the start, or `no_limit`.
-  service_recorder(std::string name, std::uint32_t workers, std::uint32_t cores,
+  /// `servers` and `cores`: at the start, or `no_limit`.
+  service_recorder(std::string name, std::uint32_t servers, std::uint32_t cores,
                    duration from, duration to);
 
   // -- what happens to a request ----------------------------------------------

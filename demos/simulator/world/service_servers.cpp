@@ -13,7 +13,7 @@ service_servers::service_servers(const world_context& world,
 void service_servers::start(time_point now) {
   if (!config_.autoscale)
     return;
-  scaler_.emplace(*config_.autoscale, config_.workers, now);
+  scaler_.emplace(*config_.autoscale, config_.servers, now);
   journal_.records().servers_changed(journal_.at(now), 0);
   timers_.push(time_after(now, config_.autoscale->every), check);
 }
@@ -44,7 +44,7 @@ void service_servers::busy_changed(time_point now, int by) {
 }
 
 void service_servers::follow(time_point now) {
-  load_.set(now, busy_, faults_.workers());
+  load_.set(now, busy_, faults_.servers());
 }
 
 // -- scaling ------------------------------------------------------------------
@@ -67,9 +67,9 @@ void service_servers::is_due(time_point now, std::uint64_t payload,
 
 void service_servers::number_changed(time_point now, int by) {
   journal_.records().servers_changed(journal_.at(now), by);
-  faults_.set_servers(scaler_->workers());
+  faults_.set_servers(scaler_->servers());
   follow(now);
-  journal_.scaled(now, scaler_->workers());
+  journal_.scaled(now, scaler_->servers());
 }
 
 } // namespace caisson::sim

@@ -32,7 +32,7 @@ public:
   /// Whether a request can be taken up.
   [[nodiscard]] bool is_free() const noexcept {
     // During a stall nothing is taken up. Work in progress is finished.
-    return !faults_.stalled() && busy_ < faults_.workers();
+    return !faults_.stalled() && busy_ < faults_.servers();
   }
 
   /// Gives the request a server.

@@ -1,4 +1,4 @@
-// What is wrong with loads and with the tables of traces.
+// What is wrong with loads and with the tables of load recordings.
 #include <simulator/scenario/scenario.hpp>
 
 #include <support/sim_scenarios.hpp>
@@ -82,7 +82,7 @@ const test::mistake clients[] = {
 
 INSTANTIATE_TEST_SUITE_P(clients, load_mistake, testing::ValuesIn(clients));
 
-const test::mistake traces[] = {
+const test::mistake recordings[] = {
   {"target = 'web'\ntrace = 'x.csv'", {"type load.l.trace"}},
   {"target = 'web'\ntrace = {}",
    {"missing load.l.trace.file", "missing load.l.trace.format"}},
@@ -101,7 +101,7 @@ const test::mistake traces[] = {
    {"syntax load.l.trace.file"}},
 };
 
-INSTANTIATE_TEST_SUITE_P(traces, load_mistake, testing::ValuesIn(traces));
+INSTANTIATE_TEST_SUITE_P(traces, load_mistake, testing::ValuesIn(recordings));
 
 } // namespace
 } // namespace caisson::sim

@@ -139,7 +139,7 @@ void describe_rate(field_visitor& v, load_config& c) {
         .needs = {"profile"}},
        c.ramps);
   v.on({.key = "scale",
-        .help = "multiplies the rate of a profile or of a trace",
+        .help = "multiplies the rate of a profile or of a load recording",
         .needs = {"profile", "trace"}},
        c.scale, {1e-6, 1e6});
   v.on(
@@ -252,8 +252,9 @@ void check(const load_config& c, const setting_path& path, problems& out) {
                    fmt::format("{} is not after start, which is {}",
                                to_text(c.stop), to_text(c.start))});
   if (c.burst != 1 && c.recording)
-    out.push_back({problem_kind::relation, path / "burst",
-                   "has no effect on a trace, allowed: rate or profile"});
+    out.push_back(
+      {problem_kind::relation, path / "burst",
+       "has no effect on a load recording, allowed: rate or profile"});
   check_profile(c, path / "profile", out);
 }
 

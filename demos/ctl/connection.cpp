@@ -1,7 +1,7 @@
 #include <ctl/connection.hpp>
 
 #include <caisson/adapters/interruption.hpp>
-#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/control_file.hpp>
 #include <caisson/settings/settings_text.hpp>
 #include <ctl/exchange.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <ctl/connection.hpp>
 
-#include <caisson/observe/control/detail/longest_time.hpp>
+#include <caisson/observe/control/longest_time.hpp>
 #include <caisson/settings/settings_text.hpp>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // The file by which an operator's command finds a program.
-#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/control_file.hpp>
 
 #include <support/scratch.hpp>
 

@@ -1,5 +1,5 @@
 // `caisson ctl` and something else that has got the program's port.
-#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/control_file.hpp>
 
 #include <ctl/command.hpp>
 #include <support/scratch.hpp>

@@ -1,5 +1,5 @@
 // `caisson top` on a pseudo-terminal, with a server.
-#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/control_file.hpp>
 #include <caisson/observe/control/server.hpp>
 
 #include <ctl/top/top_command.hpp>

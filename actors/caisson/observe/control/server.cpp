@@ -1,8 +1,8 @@
 #include <caisson/observe/control/server.hpp>
 
 #include <caisson/adapters/http/server.hpp>
+#include <caisson/observe/control/control_file.hpp>
 #include <caisson/observe/control/detail/control_access.hpp>
-#include <caisson/observe/control/detail/control_file.hpp>
 #include <caisson/observe/control/detail/control_operations.hpp>
 #include <caisson/observe/control/detail/control_page.hpp>
 #include <caisson/observe/control/detail/control_routes.hpp>

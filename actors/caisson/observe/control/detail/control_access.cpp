@@ -1,7 +1,7 @@
 #include <caisson/observe/control/detail/control_access.hpp>
 
 #include <caisson/adapters/http/parser.hpp>
-#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/control_file.hpp>
 
 #include <algorithm>
 #include <string_view>

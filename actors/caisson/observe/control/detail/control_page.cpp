@@ -1,6 +1,6 @@
 #include <caisson/observe/control/detail/control_page.hpp>
 
-#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/control_file.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 #include <caisson/observe/control/detail/control_routes.hpp>
 
 #include <caisson/observe/control/detail/control_page.hpp>
-#include <caisson/observe/control/detail/longest_time.hpp>
+#include <caisson/observe/control/longest_time.hpp>
 #include <caisson/settings/settings_text.hpp>
 
 #include <fmt/format.h>

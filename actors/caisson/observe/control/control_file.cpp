@@ -1,4 +1,4 @@
-#include <caisson/observe/control/detail/control_file.hpp>
+#include <caisson/observe/control/control_file.hpp>
 
 #include <caisson/engine/secret_source.hpp>
 

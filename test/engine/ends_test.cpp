@@ -161,7 +161,7 @@ TEST_F(ends, a_permit_is_given_and_released) {
   EXPECT_EQ(w.metric("no_such_permit"), 1);
 }
 
-TEST_F(ends, a_holder_can_say_that_his_work_failed) {
+TEST_F(ends, a_holder_may_report_that_his_work_failed) {
   auto& w = start({.start = behind::nothing});
   auto p = w.acquire_permit();
   w.release_permit(w.permit_of(p), true);

@@ -215,7 +215,7 @@ TEST_F(engine_failures, a_policy_breaks_its_word) {
   }
 }
 
-TEST_F(engine_failures, a_policy_never_comes_to_rest) {
+TEST_F(engine_failures, a_policy_never_becomes_quiescent) {
   b.wake_at = engine_world::origin() - 1s;
   b.on_wake = [this](env& e) { b.wake_at = e.now - 1s, b.seen.clear(); };
   auto& w = start();

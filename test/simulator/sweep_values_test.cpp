@@ -193,7 +193,7 @@ TEST(sweep_path, is_parsed) {
     EXPECT_EQ(parse_path(wrong), std::nullopt) << wrong;
 }
 
-TEST(sweep_path, says_what_there_is) {
+TEST(sweep_path, lists_what_exists) {
   const std::pair<std::string, std::string> cases[] = {
     {"length", ""},
     {"service.db.workers", ""},

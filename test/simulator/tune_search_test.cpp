@@ -179,7 +179,7 @@ TEST(tune_search, has_a_single_candidate) {
   EXPECT_TRUE(r.complete);
 }
 
-TEST(tune_search, keeps_what_there_is_when_all_are_equal) {
+TEST(tune_search, keeps_all_when_all_are_equal) {
   tune_space space{{equal_steps(200)}};
   noisy f{[](const tune_point&, keyed_random&, keyed_random&) {
     return row_numbers{1};

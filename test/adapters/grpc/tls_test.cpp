@@ -72,7 +72,7 @@ TEST_F(grpc_tls_test, sends_nothing_to_a_server_that_cannot_be_trusted) {
   EXPECT_EQ(service.served, 0);
 }
 
-TEST_F(grpc_tls_test, asks_no_certificate_of_anybody_if_it_is_told_so) {
+TEST_F(grpc_tls_test, asks_no_certificate_of_anybody_if_configured_to) {
   grpc_server server{service, 0, server_with("elsewhere")};
   auto c = to(server);
   c.tls = true;

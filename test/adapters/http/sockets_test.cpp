@@ -62,7 +62,7 @@ int connect_to(http_sockets& all, const listener& x, int local_port) {
   return fd;
 }
 
-TEST(http_sockets, with_the_same_local_port_are_told_apart) {
+TEST(http_sockets, with_the_same_local_port_are_distinguished) {
   http_sockets all;
   listener a;
   listener b;

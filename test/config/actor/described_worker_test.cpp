@@ -203,7 +203,8 @@ TEST_F(described_workers, have_no_name_and_no_default) {
             (texts{"relation default.worker.kind"}));
 }
 
-TEST_F(described_workers, that_have_neither_name_nor_kind_are_told_of_both) {
+TEST_F(described_workers,
+       that_have_neither_name_nor_kind_are_reported_with_both) {
   auto text = complaint("max_restarts = 1");
   EXPECT_NE(text.find("`kind`: depot"), std::string::npos) << text;
 }

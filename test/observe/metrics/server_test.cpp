@@ -229,7 +229,7 @@ TEST_F(metrics_server_test, is_what_promtool_expects) {
   stop_gate(plain);
 }
 
-TEST_F(metrics_server_test, says_at_its_root_what_there_is) {
+TEST_F(metrics_server_test, lists_its_pages_at_its_root) {
   metrics_server server{sys, "127.0.0.1:0", quick};
   auto page = demo::http_get(server.port(), "/");
   EXPECT_TRUE(page.starts_with("HTTP/1.1 200")) << page;

@@ -111,7 +111,7 @@ TEST(event_as_json, counts_what_is_missing) {
             R"("dropped":12})");
 }
 
-TEST(event_as_line, says_what_there_is) {
+TEST(event_as_line, has_all_fields_that_are_set) {
   EXPECT_EQ(to_text(opened_breaker()),
             "payments/breaker: state_changed closed -> open (5 in a row), "
             "delay 1.5 s, call 18446744073709551615");

@@ -168,7 +168,7 @@ TEST(breaker_operator, resets_to_a_closed_state_that_knows_nothing) {
   EXPECT_EQ(r.calls.at(r.arrive()).retry_after, 1s);
 }
 
-TEST(breaker_operator, starts_a_new_era_with_a_reset_while_closed) {
+TEST(breaker_operator, starts_a_new_epoch_with_a_reset_while_closed) {
   breaker_rig r{with_threshold(2)};
   auto old = r.arrive();
   r.bad();
@@ -202,7 +202,7 @@ TEST(breaker_reconfigure, keeps_the_count_and_uses_the_new_threshold) {
   EXPECT_EQ(r.state(), "open");
 }
 
-TEST(breaker_reconfigure, keeps_the_era_of_calls_in_flight) {
+TEST(breaker_reconfigure, keeps_the_epoch_of_calls_in_flight) {
   breaker_rig r{with_threshold(2)};
   auto id = r.arrive();
   r.reconfigure(with_threshold(1));

@@ -141,7 +141,7 @@ TEST(half_open_breaker, takes_the_probes_left_over_by_a_decision_as_late) {
   EXPECT_EQ(r.count("failure_streak"), 0);
 }
 
-TEST(half_open_breaker, takes_a_result_from_the_last_half_open_era_as_late) {
+TEST(half_open_breaker, takes_a_result_from_the_last_half_open_epoch_as_late) {
   due r{probing(2, 0)};
   auto a = r.arrive();
   auto b = r.arrive();
@@ -158,7 +158,7 @@ TEST(half_open_breaker, takes_a_result_from_the_last_half_open_era_as_late) {
   EXPECT_EQ(r.state(), "closed");
 }
 
-TEST(half_open_breaker, takes_a_result_from_the_closed_era_as_late) {
+TEST(half_open_breaker, takes_a_result_from_the_closed_epoch_as_late) {
   breaker_rig r{with_threshold(1)};
   auto old = r.arrive();
   r.bad();

@@ -176,7 +176,7 @@ TEST(slow_calls, that_end_neutral_in_time_are_no_calls_at_all) {
   EXPECT_EQ(r.policy.wakeup(), never);
 }
 
-TEST(slow_calls, of_an_earlier_era_do_not_count) {
+TEST(slow_calls, of_an_earlier_epoch_do_not_count) {
   auto c = slow_only();
   c.trip = breaker_trip::consecutive;
   c.threshold = 1;

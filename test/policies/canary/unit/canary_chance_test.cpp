@@ -104,7 +104,7 @@ bool is_rolled_back(double level, double baseline_rate, double canary_rate,
   return state_after(c, baseline_rate, canary_rate, seed) == "rolled_back";
 }
 
-TEST(canary_chance, ends_no_canary_that_is_like_the_baseline) {
+TEST(canary_chance, ends_no_canary_that_equals_the_baseline) {
   for (auto rate : {0.01, 0.05, 0.3}) {
     auto any_excess = 0;
     for (unsigned seed = 1; seed <= 10; ++seed) {

@@ -75,7 +75,7 @@ TEST(retry_budget, a_refused_retry_changes_nothing) {
   EXPECT_TRUE(b.try_withdraw(start));
 }
 
-TEST(retry_budget, a_charge_takes_what_there_is) {
+TEST(retry_budget, a_charge_takes_at_most_the_balance) {
   struct {
     std::uint32_t cost;
     std::int64_t left; // of ten

@@ -77,7 +77,7 @@ TEST(semaphore, passes_as_many_calls_as_it_has_permits) {
   EXPECT_EQ(h.e.reports, std::vector<std::string>{"rejected:>queue_full"});
 }
 
-TEST(semaphore, gets_its_permits_back_however_a_call_ends) {
+TEST(semaphore, gets_its_permits_back_however_a_call_completes) {
   semaphore_rig h{some_semaphore(1)};
   auto a = h.arrive();
   h.fail(a, errc::worker_down);

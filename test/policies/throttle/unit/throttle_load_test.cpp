@@ -75,7 +75,7 @@ private:
 // second: what it accepts, and K - 1 times as much that it refuses. With
 // R <= K * A none is rejected here. The ceiling is reached at
 // R = K * A / (1 - 0.8) = 5 * K * A; above that, the worker gets 0.2 * R.
-TEST(throttle_load, settles_where_the_formula_says) {
+TEST(throttle_load, converges_to_the_formula) {
   struct row {
     double multiplier;
     int rate;

@@ -95,7 +95,7 @@ TEST(throttle, counts_what_it_rejects_as_requests) {
   EXPECT_EQ(h.count("accepts"), 1'000);
 }
 
-TEST(throttle, does_not_hold_calls_under_way_against_the_worker) {
+TEST(throttle, does_not_hold_calls_in_flight_against_the_worker) {
   throttle_rig h;
   for (int i = 0; i < 1'000; ++i)
     h.arrive();

@@ -1,4 +1,4 @@
-// What a cache that answers for a failing worker may take of a call's time.
+// A cache that answers for a failing worker, and its share of a call's time.
 #include "story.hpp"
 
 #include <caisson/base/random.hpp>

@@ -1,4 +1,4 @@
-// How often memory is allocated for a call, directly and through gates.
+// Counts allocations of memory for a call, directly and through gates.
 #include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>
 #include <caisson/testing/virtual_time.hpp>

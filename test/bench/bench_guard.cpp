@@ -1,4 +1,4 @@
-// What a guard costs: the time per call of a function that does next to
+// The cost of a guard: the time per call of a function that does next to
 // nothing, by itself and through policies, from 1, 2 and 4 threads.
 #include <caisson/guard.hpp>
 

@@ -1,4 +1,4 @@
-// What many gates cost that have nothing to do but wait.
+// The cost of many gates that have nothing to do but wait.
 #include <caisson/gate.hpp>
 #include <caisson/policy/pushback.hpp>
 

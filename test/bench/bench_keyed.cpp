@@ -1,4 +1,4 @@
-// What a policy per key costs: memory for each key, time for each call, and the
+// The cost of a policy per key: memory of each key, time of each call, the
 // longest turn of what concerns all keys.
 #include <caisson/policies.hpp>
 #include <caisson/stack.hpp>

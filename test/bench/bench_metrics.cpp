@@ -1,4 +1,4 @@
-// What metrics cost gates that are busy: publishing them, and being scraped.
+// The cost of metrics for busy gates: publishing them, and being scraped.
 #include <caisson/gate.hpp>
 #include <caisson/observe/gate_watch.hpp>
 #include <caisson/observe/metrics/detail/families.hpp>

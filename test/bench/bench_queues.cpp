@@ -1,5 +1,5 @@
-// What it costs that calls wait, for each order: time and memory per call; and
-// what a shedder's look at the machine costs.
+// The cost of waiting, for each order: time and memory per call; and
+// that of a shedder's look at the machine.
 #include <caisson/base/system_load.hpp>
 #include <caisson/base/time.hpp>
 #include <caisson/policies/shedder/shedder.hpp>

@@ -1,4 +1,4 @@
-// What retries without bounds leave with a worker that does not answer, and in
+// Calls that retries without bounds leave with a worker that is silent, and in
 // memory, against those of a retrier.
 #include <caisson/gate.hpp>
 #include <caisson/testing/virtual_time.hpp>

@@ -1,4 +1,4 @@
-// What a status costs while a gate holds many calls, and after they have gone.
+// The cost of a status while a gate holds many calls, and after they have gone.
 #include <caisson/testing/virtual_time.hpp>
 
 #include "bench/load.hpp"

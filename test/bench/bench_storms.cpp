@@ -1,4 +1,4 @@
-// What it costs when everything that a gate holds ends at once, and how long
+// The cost when everything that a gate holds ends at once, and how long
 // the gate is deaf meanwhile.
 #include <caisson/policy/pushback.hpp>
 #include <caisson/testing/virtual_time.hpp>

@@ -1,4 +1,4 @@
-// What a gate costs: the time per call through a gate, of its own or local,
+// The cost of a gate: the time per call through a gate, of its own or local,
 // against that of a direct request of the same message, measured in turns
 // within one run.
 //

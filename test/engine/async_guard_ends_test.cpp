@@ -1,4 +1,4 @@
-// How calls end that no thread waits for, and how they share a guard with
+// The end of calls that no thread waits for, and how they share a guard with
 // threads.
 #include <support/async_guarded.hpp>
 

@@ -1,4 +1,4 @@
-// What children inherit, and what their parents know of them.
+// Marks that children inherit and that their parents see of them.
 #include <support/holding.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is said of child calls in policy.hpp, rule by rule.
+// The rules on child calls in policy.hpp, one by one.
 #include <support/holding.hpp>
 
 #include <gtest/gtest.h>

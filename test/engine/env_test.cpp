@@ -1,4 +1,4 @@
-// What an engine reports to its layers, and what they may ask of it.
+// Reports of an engine to its layers, and their requests to it.
 #include <caisson/base/histogram.hpp>
 
 #include <support/engine_world.hpp>

@@ -1,4 +1,4 @@
-// How long messages wait in the mailbox of a gate, as its layers learn.
+// The delay of messages in a gate's mailbox, as its layers learn it.
 #include <support/holding.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What layers of one gate report to each other.
+// Feedback among the layers of one gate.
 #include <support/engine_world.hpp>
 #include <support/puppet.hpp>
 

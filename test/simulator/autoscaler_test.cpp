@@ -1,4 +1,4 @@
-// How an autoscaler decides, and what a service makes of it.
+// Decisions of an autoscaler, and a service that follows them.
 #include <simulator/world/autoscaler.hpp>
 
 #include <support/played_report.hpp>

@@ -1,4 +1,4 @@
-// Which seconds a bound on a number of the result is about.
+// The seconds that a bound on a number of the result is about.
 #include <simulator/play/run.hpp>
 #include <simulator/report/expectations.hpp>
 #include <simulator/scenario/scenario.hpp>

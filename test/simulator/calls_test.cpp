@@ -1,4 +1,4 @@
-// What services call, through the gates of their routes.
+// Calls of services, through the gates of their routes.
 #include <support/simulated.hpp>
 
 #include <gmock/gmock.h>

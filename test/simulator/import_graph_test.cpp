@@ -1,4 +1,4 @@
-// What traces made by hand become.
+// Scenarios from traces made by hand.
 #include <support/trace_maker.hpp>
 
 #include <simulator/import/call_pattern.hpp>

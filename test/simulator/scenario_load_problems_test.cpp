@@ -1,4 +1,4 @@
-// What is wrong with loads and with the tables of load recordings.
+// Problems with loads and with the tables of load recordings.
 #include <simulator/scenario/scenario.hpp>
 
 #include <support/sim_scenarios.hpp>

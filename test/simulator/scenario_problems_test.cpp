@@ -1,4 +1,4 @@
-// What is wrong with scenario files: each mistake is found, under its key, and
+// Problems with scenario files: each mistake is found, under its key, and
 // nothing besides.
 #include <simulator/scenario/scenario.hpp>
 

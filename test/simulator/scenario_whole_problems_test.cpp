@@ -1,4 +1,4 @@
-// What is wrong with a scenario as a whole, and with files.
+// Problems with a scenario as a whole, and with files.
 #include <simulator/scenario/scenario.hpp>
 
 #include <support/scratch.hpp>

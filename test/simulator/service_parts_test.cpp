@@ -1,4 +1,4 @@
-// What a service is made of, without actors: its queue, its faults, its caches.
+// Parts of a service, without actors: its queue, its faults, its caches.
 #include <simulator/world/cache_set.hpp>
 #include <simulator/world/fault_state.hpp>
 #include <simulator/world/job_queue.hpp>

@@ -1,4 +1,4 @@
-// In which order services serve those that wait for a server.
+// The order in which services serve those that wait for a server.
 #include <support/simulated.hpp>
 
 #include <gmock/gmock.h>

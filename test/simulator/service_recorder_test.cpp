@@ -1,4 +1,4 @@
-// What a recorder of a service counts, compared with a naive model.
+// Counts of a recorder of a service, compared with a naive model.
 #include <simulator/scenario/scenario.hpp>
 #include <simulator/world/service_recorder.hpp>
 

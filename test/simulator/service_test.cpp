@@ -1,4 +1,4 @@
-// What services do with requests, one rule at a time. A load of a few requests
+// Services and requests, one rule at a time. A load of a few requests
 // at known instants, and the event log by which one sees what became of them.
 #include <support/simulated.hpp>
 

@@ -1,4 +1,4 @@
-// What is set keeps its place in the order of the file, and an arm keeps what
+// A setting keeps its place in the order of the file, and an arm keeps what
 // it inherits around it. Of two things that are set one may replace the other.
 #include <support/command_rig.hpp>
 #include <support/scratch.hpp>

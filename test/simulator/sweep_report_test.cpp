@@ -1,4 +1,4 @@
-// What sweeps report, from results that are made by hand.
+// Reports of sweeps, from results that are made by hand.
 #include <simulator/sweep/sweep_plan.hpp>
 #include <simulator/sweep/sweep_report.hpp>
 #include <simulator/sweep/sweep_table.hpp>

@@ -1,4 +1,4 @@
-// What `caisson tune` finds.
+// Finds settings with `caisson tune`.
 #include <support/tune_rig.hpp>
 
 #include <simulator/explore/fault_texts.hpp>

@@ -1,4 +1,4 @@
-// How `caisson tune` compares candidates.
+// Compares candidates as `caisson tune` does.
 #include <simulator/tune/confidence.hpp>
 #include <simulator/tune/halton.hpp>
 #include <simulator/tune/tune_fronts.hpp>

@@ -1,4 +1,4 @@
-// What a run is held to when it is verified.
+// Checks of a run when it is verified.
 #include <simulator/play/run.hpp>
 #include <simulator/report/expectations.hpp>
 #include <simulator/report/quiescence.hpp>

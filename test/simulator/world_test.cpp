@@ -1,4 +1,4 @@
-// What holds for every run: it is the same each time, arms see the same world,
+// Properties of every run: it is the same each time, arms see the same world,
 // and the statistics agree.
 #include <simulator/world/world.hpp>
 

@@ -1,4 +1,4 @@
-// How a caller chooses among zones.
+// A caller's choice among zones.
 #include <simulator/world/zone_balancer.hpp>
 
 #include <gmock/gmock.h>

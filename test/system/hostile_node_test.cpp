@@ -1,5 +1,5 @@
-// What another node can do to a gate by its call handle, which is nothing but
-// to call it; and that it could by a control handle.
+// Tests that another node can do nothing to a gate by its call handle, but
+// call it; and that it could by a control handle.
 #include "system/peer.hpp"
 
 #include <thread>

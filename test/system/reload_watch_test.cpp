@@ -1,4 +1,4 @@
-// What asks for a reload: signals and changes of the file.
+// Reasons for a reload: signals and changes of the file.
 #include <caisson/config/reload_watch.hpp>
 
 #include <support/real_gates.hpp>

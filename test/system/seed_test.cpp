@@ -1,4 +1,4 @@
-// What gates of different systems draw, although their seed is the same.
+// Random numbers of gates in several systems, although their seed is the same.
 #include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>
 #include <caisson/policies.hpp>

@@ -1,4 +1,4 @@
-// What people read of a gate whose times are as the real clock makes them.
+// Texts for people of a gate whose times are as the real clock makes them.
 #include <caisson/gate.hpp>
 #include <caisson/observe/event_log.hpp>
 

@@ -1,4 +1,4 @@
-// How near adaptive limits come to the optimum after a step of load or capacity
+// Adaptive limits come near the optimum after a step of load or capacity, which
 // must not be a matter of luck: the scenarios with many seeds.
 #include <support/source_dir.hpp>
 

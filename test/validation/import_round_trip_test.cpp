@@ -1,4 +1,4 @@
-// What is simulated, traced, imported and simulated again stays what it is.
+// A world that is simulated, traced, imported and played again stays the same.
 #include <support/scratch.hpp>
 #include <support/source_dir.hpp>
 

@@ -1,4 +1,4 @@
-// How calls through guards end that are operations of Asio: with their
+// The end of calls through guards that are operations of Asio: with their
 // contexts, with their guards, and beside threads.
 #include <adapters/asio/run_fixture.hpp>
 

@@ -1,4 +1,4 @@
-// What comes on connections with TLS when nobody waits for it.
+// Bytes that come on connections with TLS when nobody waits for them.
 #include <adapters/http/tls_servers.hpp>
 
 #include <netinet/in.h>

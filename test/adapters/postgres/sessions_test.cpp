@@ -1,5 +1,5 @@
-// What calls that share connections to a real PostgreSQL can do to each other,
-// and to their own transactions. test/servers/run starts this.
+// Calls that share connections to a real PostgreSQL leave each other
+// and their own transactions alone. test/servers/run starts this.
 #include "server.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What caisson relies on in CAF, one test per fact. Another CAF may fail some:
+// Facts about CAF that Caisson needs, a test each. Another CAF may fail some:
 // that is their use.
 #include "support/world.hpp"
 

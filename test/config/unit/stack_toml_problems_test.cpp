@@ -1,4 +1,4 @@
-// What is refused: each problem with its place and its key, all at once, and
+// Errors in stacks: each problem with its place and its key, all at once, and
 // nothing half-built.
 #include <support/kinds.hpp>
 #include <support/problem_texts.hpp>

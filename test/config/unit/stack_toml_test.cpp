@@ -1,4 +1,4 @@
-// What is read: that it is the stack that was meant.
+// Reads stacks from TOML and compares them with those made in code.
 #include <support/source_dir.hpp>
 #include <support/stack_texts.hpp>
 

@@ -1,4 +1,4 @@
-// How long calls, attempts and waits took, as a gate's status says.
+// Durations of calls, attempts and waits in the status of a gate.
 #include "support/world.hpp"
 
 using namespace std::chrono_literals;

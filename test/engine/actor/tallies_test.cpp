@@ -1,4 +1,4 @@
-// How many attempts calls needed, and how much of their time limits.
+// Attempts that calls needed, and shares of their time limits.
 #include "support/both_hosts.hpp"
 
 #include <caisson/stack/layers/batcher_layer.hpp>

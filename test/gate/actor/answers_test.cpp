@@ -1,4 +1,4 @@
-// What an adapter says of answers, in a gate and in a local gate: all layers
+// Classes that adapters give answers, in gates and in local gates: all layers
 // act on it, and callers still get the answer.
 #include "support/local_proxy.hpp"
 #include "support/stack_texts.hpp"

@@ -1,4 +1,4 @@
-// How gates and local gates end, whom they watch, and what is left of them.
+// The end of gates and local gates, whom they watch, and what is left of them.
 #include "support/both_hosts.hpp"
 
 #include <caisson/presets.hpp>

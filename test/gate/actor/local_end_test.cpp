@@ -1,4 +1,4 @@
-// How local gates end with their actors, whatever ends those.
+// The end of local gates with their actors, whatever ends those.
 #include <caisson/caf/error.hpp>
 #include <caisson/gate.hpp>
 #include <caisson/local_gate.hpp>

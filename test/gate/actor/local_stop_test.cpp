@@ -1,4 +1,4 @@
-// What a local gate does once it was stopped.
+// A local gate after it was stopped.
 #include <caisson/local_gate.hpp>
 
 #include <support/asking_client.hpp>

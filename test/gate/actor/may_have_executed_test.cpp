@@ -1,4 +1,4 @@
-// What an error says of `may_have_executed`: whether any worker may have seen
+// The mark `may_have_executed` of errors: whether any worker may have seen
 // the call, in any attempt. It never errs towards "no".
 #include "support/both_hosts.hpp"
 

@@ -1,4 +1,4 @@
-// What holders say about their work when they release a permit.
+// Reports of holders about their work when they release a permit.
 #include "support/world.hpp"
 
 using namespace std::chrono_literals;

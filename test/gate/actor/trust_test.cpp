@@ -1,5 +1,5 @@
-// What strangers in the same system can do to a gate by messages: nothing that
-// they were not given.
+// Tests that strangers in the same system can do nothing to a gate by messages
+// that they were not given.
 #include "support/world.hpp"
 
 #include <set>

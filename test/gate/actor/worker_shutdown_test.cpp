@@ -1,4 +1,4 @@
-// How long workers have to end that gates end.
+// The time that workers have to end when their gates end.
 #include "support/asking_client.hpp"
 #include "support/gate_sets.hpp"
 

@@ -1,4 +1,4 @@
-// Which workers of a supervision group stop and start.
+// The workers of a supervision group that stop and start together.
 #include <caisson/gate/detail/group_plan.hpp>
 #include <caisson/settings/problem.hpp>
 

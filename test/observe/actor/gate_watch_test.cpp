@@ -1,4 +1,4 @@
-// What gates publish for those who watch them, and that they do nothing if
+// Snapshots of gates for those who watch them, and that they do nothing if
 // nobody does.
 #include "support/world.hpp"
 

@@ -1,4 +1,4 @@
-// Who may see the gates in a browser.
+// Access to the page of the gates in a browser.
 #include <caisson/observe/control/detail/control_access.hpp>
 #include <caisson/observe/control/detail/control_page.hpp>
 #include <caisson/observe/control/server.hpp>

@@ -1,4 +1,4 @@
-// What an operator can ask for, and what is refused.
+// Requests of an operator, and the errors of wrong ones.
 #include <observe/control/control_fixture.hpp>
 #include <observe/control/mute.hpp>
 

@@ -1,4 +1,4 @@
-// What `caisson top` knows of gates: rates, states, rejections, events.
+// The model of `caisson top`: rates, states, rejections, events.
 #include <ctl/connection.hpp>
 #include <ctl/top/model.hpp>
 #include <ctl/top/reader.hpp>

@@ -1,4 +1,4 @@
-// How `caisson ctl show` writes the numbers of a gate.
+// Numbers of a gate as `caisson ctl show` writes them.
 #include <ctl/views.hpp>
 
 #include <gmock/gmock.h>

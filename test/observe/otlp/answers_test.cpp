@@ -1,4 +1,4 @@
-// What is made of a collector's answers, without a collector.
+// Reads a collector's answers, without a collector.
 #include <caisson/adapters/http/messages.hpp>
 #include <caisson/observe/otlp/detail/answers.hpp>
 #include <caisson/observe/otlp/detail/sender.hpp>

@@ -1,4 +1,4 @@
-// What an exporter sends, and what it makes of a collector's answers.
+// Requests of an exporter, and its reactions to a collector's answers.
 #include <observe/otlp/collector.hpp>
 
 #include <array>

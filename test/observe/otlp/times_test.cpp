@@ -1,4 +1,4 @@
-// When events were, by the calendar.
+// Times of events by the calendar.
 #include <caisson/observe/detail/event_writer.hpp>
 
 #include <gtest/gtest.h>

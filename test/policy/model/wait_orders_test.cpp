@@ -1,4 +1,4 @@
-// What holds of a semaphore whatever the order of its queue.
+// Properties of a semaphore whatever the order of its queue.
 #include <caisson/policies/semaphore.hpp>
 
 #include <support/operations.hpp>

@@ -1,4 +1,4 @@
-// How policies act on what an adapter says of an answer.
+// Policies and the class that an adapter gives an answer.
 #include "policies/breaker/model/breaker_rig.hpp"
 #include "policies/limiter/model/limiter_rig.hpp"
 #include "policies/retrier/model/retrier_rig.hpp"

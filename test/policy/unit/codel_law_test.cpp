@@ -1,4 +1,4 @@
-// When CoDel sheds.
+// The times at which CoDel sheds.
 #include <caisson/base/random.hpp>
 #include <caisson/policy/codel_law.hpp>
 

@@ -1,4 +1,4 @@
-// What policies say when a call begins to wait.
+// Events of policies when a call begins to wait.
 #include <caisson/policies/keyed/keyed.hpp>
 #include <caisson/policies/semaphore.hpp>
 

@@ -1,4 +1,4 @@
-// What policies, gates and the supervision of workers can be set to: each field
+// Settings of policies, gates and the supervision of workers: each field
 // by itself, as its row in the tables of the docs says.
 #include <support/kinds.hpp>
 #include <support/problem_texts.hpp>

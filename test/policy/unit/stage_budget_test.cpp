@@ -1,4 +1,4 @@
-// How time is shared out to stages.
+// Shares of time for stages.
 #include <caisson/policy/stage_budget.hpp>
 #include <caisson/settings/toml.hpp>
 

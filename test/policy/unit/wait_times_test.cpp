@@ -1,4 +1,4 @@
-// How long calls wait for a permit or a token, as metrics and events report it.
+// Waits for a permit or a token, as metrics and events report them.
 #include "policies/limiter/model/limiter_rig.hpp"
 
 #include <caisson/policies/semaphore.hpp>

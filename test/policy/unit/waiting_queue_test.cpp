@@ -1,4 +1,4 @@
-// Who waits, whose turn it is, and who leaves.
+// A queue of calls: who waits, whose turn it is, and who leaves.
 #include <caisson/base/random.hpp>
 #include <caisson/policy/waiting_queue.hpp>
 

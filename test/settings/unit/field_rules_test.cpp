@@ -1,4 +1,4 @@
-// What fields say about themselves: which must be given, and which cannot be
+// Rules among fields: which must be given, and which cannot be
 // given together.
 #include <caisson/settings.hpp>
 

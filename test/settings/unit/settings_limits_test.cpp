@@ -1,4 +1,4 @@
-// What configuration may not ask of those that read it, whoever wrote it.
+// Limits of configuration for those that read it, whoever wrote it.
 #include <caisson/policy/policy_config.hpp>
 #include <caisson/policy/schedule_settings.hpp>
 #include <caisson/settings/settings_text.hpp>

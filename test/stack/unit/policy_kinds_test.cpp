@@ -1,4 +1,4 @@
-// What all policies have in common, each as its kind says.
+// Properties of all policies, each as its kind says.
 #include <support/kinds.hpp>
 #include <support/source_dir.hpp>
 #include <support/stack_texts.hpp>

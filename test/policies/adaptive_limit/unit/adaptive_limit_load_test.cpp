@@ -1,4 +1,4 @@
-// What each algorithm makes of a worker that gets more calls than it can
+// Each algorithm with a worker that gets more calls than it can
 // handle, and of one whose capacity changes.
 #include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
 

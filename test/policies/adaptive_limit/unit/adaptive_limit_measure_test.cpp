@@ -1,4 +1,4 @@
-// How an adaptive limit measures the latency without load, and follows the
+// Measures the latency without load for an adaptive limit, which follows the
 // gradient.
 #include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
 

@@ -1,4 +1,4 @@
-// Who gets a permit of an adaptive limit, who waits and who is refused; and its
+// Permits, waiting and refusals of an adaptive limit; and its
 // settings.
 #include <caisson/policies/keyed/keyed.hpp>
 

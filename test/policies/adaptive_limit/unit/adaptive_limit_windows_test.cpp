@@ -1,4 +1,4 @@
-// What the windows of an adaptive limit make of its limit.
+// Windows of an adaptive limit, and the limits that follow from them.
 #include <policies/adaptive_limit/model/adaptive_limit_rig.hpp>
 
 #include <gtest/gtest.h>

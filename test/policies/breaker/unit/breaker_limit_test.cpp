@@ -1,4 +1,4 @@
-// How a breaker limits the calls in flight before it opens.
+// The limit of calls in flight of a breaker before it opens.
 #include <policies/breaker/model/breaker_rig.hpp>
 #include <support/problem_texts.hpp>
 

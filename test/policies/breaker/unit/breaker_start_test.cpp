@@ -1,4 +1,4 @@
-// How a breaker begins, and how it comes back: the initial state, the ramp
+// The start and the return of a breaker: the initial state, the ramp
 // after closing, and the end of a forced state.
 #include <policies/breaker/model/breaker_rig.hpp>
 

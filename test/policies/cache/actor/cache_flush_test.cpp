@@ -1,4 +1,4 @@
-// What reaches a worker when its cache is emptied under load.
+// Calls that reach a worker when its cache is emptied under load.
 #include <caisson/stack/layers/cache_layer.hpp>
 
 #include <support/world.hpp>

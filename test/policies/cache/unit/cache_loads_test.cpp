@@ -1,4 +1,4 @@
-// How a cache loads what it does not have, and what it does meanwhile.
+// Loads of a cache for what it does not have, and its answers meanwhile.
 #include <caisson/policies/cache/cache.hpp>
 
 #include <policies/cache/model/cache_rig.hpp>

@@ -1,4 +1,4 @@
-// Which acknowledged writes are given up, and which are sent again.
+// Acknowledged writes that are given up, and those that are sent again.
 #include <caisson/policies/cache/cache.hpp>
 
 #include <policies/cache/model/cache_rig.hpp>

@@ -1,4 +1,4 @@
-// What a canary that is given up still has.
+// Calls that a canary still has when it is given up.
 #include <policies/canary/model/canary_rig.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Which alternative a call goes to first, and how long a cache may take.
+// The alternative that a call goes to first, and the time for a cache.
 #include <policies/fallback/model/fallback_rig.hpp>
 
 #include <gtest/gtest.h>

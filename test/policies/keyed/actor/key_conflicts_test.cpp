@@ -1,4 +1,4 @@
-// What takes keys for different things stays apart, also at run time.
+// Layers that take keys for different things stay apart, also at run time.
 #include <caisson/policies.hpp>
 #include <caisson/policies/semaphore.hpp>
 #include <caisson/stack/layers/cache_layer.hpp>

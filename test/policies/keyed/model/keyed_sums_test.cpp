@@ -1,4 +1,4 @@
-// What a keyed policy says of all its keys is what they say themselves.
+// Sums of a keyed policy over its keys, against the policies themselves.
 #include <policies/keyed/model/keyed_rig.hpp>
 #include <support/operations.hpp>
 #include <support/recorded_policy.hpp>

@@ -1,4 +1,4 @@
-// How much work limiters have with many promised turns.
+// The work of limiters with many promised turns.
 #include <policies/limiter/model/reserving_rig.hpp>
 #include <support/growth.hpp>
 

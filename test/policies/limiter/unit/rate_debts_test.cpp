@@ -1,4 +1,4 @@
-// What limiters do if more was taken than there was.
+// Limiters from which more was taken than there was.
 #include <caisson/policy/rate_source.hpp>
 
 #include <support/times.hpp>

@@ -1,4 +1,4 @@
-// What a retrier's settings allow without a pause, and without a limit.
+// Settings of a retrier without a pause, and without a limit.
 #include <caisson/policies/retrier/retrier.hpp>
 
 #include <policies/retrier/model/retrier_rig.hpp>

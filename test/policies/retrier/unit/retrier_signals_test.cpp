@@ -1,4 +1,4 @@
-// What a retrier heeds of the gate's other layers, and what it reports to them.
+// Feedback to a retrier from the gate's other layers, and from it to them.
 #include <policies/retrier/model/retrier_rig.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a throttle makes of a load, against what the formula leads to.
+// A throttle under load, against what the formula leads to.
 #include <policies/throttle/model/throttle_rig.hpp>
 
 #include <caisson/base/gcra.hpp>

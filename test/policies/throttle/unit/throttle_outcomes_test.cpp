@@ -1,4 +1,4 @@
-// Which outcomes count for and against the worker.
+// Outcomes that count for and against the worker.
 #include <policies/throttle/model/throttle_rig.hpp>
 
 #include <gtest/gtest.h>

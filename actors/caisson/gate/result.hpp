@@ -104,7 +104,7 @@ public:
   }
 
   /// The same for people, such as `breaker_open by payments, retry after
-  /// 2.00s`.
+  /// 2.00 s`.
   [[nodiscard]] std::string text() const { return to_text(failure_.error); }
 
   /// What the function has thrown in the last attempt; null if there is a

@@ -57,8 +57,8 @@ inline constexpr duration unlimited = duration::max();
 /// `caisson::unlimited`. `parse_duration` reads it back to the same value.
 [[nodiscard]] std::string to_text(duration d);
 
-/// For people: three digits with one unit, such as `48.9ms`, `2.00s` (rounded)
-/// or `4s`, `1.5s` (exact). Days beyond 999 have more digits.
+/// For people: three digits and a unit, such as `48.9 ms`, `2.00 s` (rounded)
+/// or `4 s`, `1.5 s` (exact). Days beyond 999 have more digits.
 [[nodiscard]] std::string rounded_text(duration d);
 
 /// Seconds as a floating-point number, for rates and plots.

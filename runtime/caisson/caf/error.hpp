@@ -39,10 +39,10 @@ const rejection* context_of(const caf::error& err);
 /// When to retry according to a Caisson error; zero if unknown.
 duration retry_after(const caf::error& err);
 
-/// `err` for people, such as `breaker_open by payments, retry after 2.00s`, and
-/// `request_timeout` for CAF's own errors. On CAF 0.17 an error of a category
-/// of yours is named by category and number; `caf::actor_system::render` knows
-/// what you have registered.
+/// `err` for people, such as `breaker_open by payments, retry after 2.00 s`,
+/// and `request_timeout` for CAF's own errors. On CAF 0.17 an error of a
+/// category of yours is named by category and number;
+/// `caf::actor_system::render` knows what you have registered.
 [[nodiscard]] std::string to_text(const caf::error& err);
 
 /// The outcome in a gate's answer: a value, or the error that is its only

@@ -419,7 +419,7 @@ struct rejection {
 CAISSON_MESSAGE(rejection, policy, retry_after, may_have_executed, text,
                 from_worker, threshold)
 
-/// For people: `by payments, retry after 2.00s: the text`. Found by CAF through
+/// For people: `by payments, retry after 2.00 s: the text`. Found by CAF by
 /// argument-dependent lookup, for `to_string` of an error.
 [[nodiscard]] std::string to_string(const rejection& x);
 

@@ -25,21 +25,21 @@ constexpr auto strange_answer
   = "the program answers in another way than a program of this version does";
 
 /// A screen that does not keep up gets the newest.
-constexpr std::size_t most_news = 8;
+constexpr std::size_t most_updates = 8;
 
 } // namespace
 
-void take(top_model& to, const gate_news& news) {
-  if (!news.trouble.empty())
-    return to.lose(news.trouble);
+void take(top_model& to, const gate_update& update) {
+  if (!update.trouble.empty())
+    return to.lose(update.trouble);
   try {
-    to.take_list(news.list, news.at);
-    for (const auto& x : news.gates)
+    to.take_list(update.list, update.at);
+    for (const auto& x : update.gates)
       if (x.error.empty())
-        to.take_gate(x.name, x.answer, news.at);
+        to.take_gate(x.name, x.answer, update.at);
       else
         to.take_gate_error(x.name, x.error);
-    for (const auto& x : news.events)
+    for (const auto& x : update.events)
       to.take_events(x);
   } catch (const ctl_error& e) {
     to.lose(e.what());
@@ -50,8 +50,8 @@ void take(top_model& to, const gate_news& news) {
 
 // -- asking -------------------------------------------------------------------
 
-gate_news gate_reader::ask(const gate_selection& selection, duration time) {
-  gate_news out;
+gate_update gate_reader::ask(const gate_selection& selection, duration time) {
+  gate_update out;
   try {
     connect();
     out.list = to_->get("/v1/gates");
@@ -115,7 +115,7 @@ std::vector<std::string> gate_reader::choose(const json& list,
   return out;
 }
 
-void gate_reader::ask_gates(gate_news& to, const gate_selection& selection,
+void gate_reader::ask_gates(gate_update& to, const gate_selection& selection,
                             time_point until) {
   for (auto& name : choose(to.list, selection)) {
     if (steady::now() >= until)
@@ -132,7 +132,7 @@ void gate_reader::ask_gates(gate_news& to, const gate_selection& selection,
   }
 }
 
-void gate_reader::ask_events(gate_news& to) {
+void gate_reader::ask_events(gate_update& to) {
   constexpr int most_requests = 5;
   constexpr std::size_t whole = 1'000;
   try {
@@ -195,12 +195,12 @@ void background_reader::want(const gate_selection& selection) {
   changed_.notify_one();
 }
 
-std::deque<gate_news> background_reader::take_news() {
+std::deque<gate_update> background_reader::take_updates() {
   std::lock_guard guard{mutex_};
   char bytes[64];
   while (::read(pipe_[0], bytes, sizeof bytes) > 0)
     ;
-  return std::exchange(news_, {});
+  return std::exchange(updates_, {});
 }
 
 void background_reader::run() {
@@ -216,11 +216,11 @@ void background_reader::run() {
     next = steady::now() + interval_;
     auto selection = selection_;
     guard.unlock();
-    auto news = reader_.ask(selection, interval_ / 2);
+    auto update = reader_.ask(selection, interval_ / 2);
     guard.lock();
-    news_.push_back(std::move(news));
-    if (news_.size() > most_news)
-      news_.pop_front();
+    updates_.push_back(std::move(update));
+    if (updates_.size() > most_updates)
+      updates_.pop_front();
     const char byte = 0;
     [[maybe_unused]] auto n = ::write(pipe_[1], &byte, 1);
   }

@@ -35,7 +35,7 @@ struct gate_selection {
 };
 
 /// What a program has answered at a time.
-struct gate_news {
+struct gate_update {
   struct about_one {
     std::string name;
     nlohmann::ordered_json answer;
@@ -54,7 +54,7 @@ struct gate_news {
 };
 
 /// Throws nothing for answers that make no sense: they are trouble.
-void take(top_model& to, const gate_news& news);
+void take(top_model& to, const gate_update& update);
 
 /// Connects when it has to, also to the next run of the program, which writes
 /// the control file anew.
@@ -64,7 +64,7 @@ public:
 
   /// Throws nothing; may take as long as the program does, but asks
   /// for single gates no longer than about `time`.
-  gate_news ask(const gate_selection& selection, duration time);
+  gate_update ask(const gate_selection& selection, duration time);
 
   /// Ends what goes on, now and later. For any thread.
   void interrupt() noexcept;
@@ -72,11 +72,11 @@ public:
 private:
   void connect();
   void disconnect();
-  void ask_gates(gate_news& to, const gate_selection& selection,
+  void ask_gates(gate_update& to, const gate_selection& selection,
                  time_point until);
   [[nodiscard]] std::vector<std::string>
   choose(const nlohmann::ordered_json& list, const gate_selection& selection);
-  void ask_events(gate_news& to);
+  void ask_events(gate_update& to);
 
   std::string file_;
   std::mutex mutex_;
@@ -99,9 +99,9 @@ public:
   /// paused.
   void want(const gate_selection& selection);
 
-  /// Readable while there is news.
+  /// Readable while there are updates.
   [[nodiscard]] int descriptor() const noexcept { return pipe_[0]; }
-  [[nodiscard]] std::deque<gate_news> take_news();
+  [[nodiscard]] std::deque<gate_update> take_updates();
 
 private:
   void run();
@@ -114,7 +114,7 @@ private:
   gate_selection selection_;
   bool soon_ = false;
   bool ended_ = false;
-  std::deque<gate_news> news_;
+  std::deque<gate_update> updates_;
   std::thread thread_;
 };
 

@@ -88,10 +88,10 @@ void print_once(const top_options& options, duration interval,
   // All gates, however many there are.
   auto look = [&] {
     constexpr auto any = std::numeric_limits<std::size_t>::max();
-    auto news = reader.ask({{}, false, any}, std::chrono::seconds(30));
-    if (!news.trouble.empty())
-      throw ctl_error{news.trouble};
-    take(model, news);
+    auto update = reader.ask({{}, false, any}, std::chrono::seconds(30));
+    if (!update.trouble.empty())
+      throw ctl_error{update.trouble};
+    take(model, update);
     if (!model.trouble().empty())
       throw ctl_error{model.trouble()};
   };
@@ -177,7 +177,7 @@ private:
       throw ctl_error{"the terminal cannot be waited for"};
     signals.clear();
     if (ready > 0 && all[2].revents != 0)
-      for (const auto& x : background.take_news())
+      for (const auto& x : background.take_updates())
         take(model_, x);
     if (ready > 0 && all[0].revents != 0)
       return read_keys(screen);

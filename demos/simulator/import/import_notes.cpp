@@ -70,7 +70,7 @@ void note_trees(const span_set& spans, const span_tree& tree, note_list& to) {
 }
 
 void note_calls(const span_set& spans, const visit_graph& g, note_list& to) {
-  to.add(g.calls_to_nobody, "span",
+  to.add(g.calls_to_unknown, "span",
          "of clients that do not say whom they call: time of their own "
          "service");
   to.add(g.calls_without_callee, "call",

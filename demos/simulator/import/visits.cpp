@@ -177,7 +177,7 @@ private:
         return;
       }
     if (s.peer == 0) {
-      ++out_.calls_to_nobody;
+      ++out_.calls_to_unknown;
       return;
     }
     auto entry = caller == no_visit;

@@ -96,7 +96,7 @@ struct visit_graph {
   // -- what was found ---------------------------------------------------------
 
   /// Spans of clients for whom nobody is known: time of their own service.
-  std::uint64_t calls_to_nobody = 0;
+  std::uint64_t calls_to_unknown = 0;
   /// Calls of services that have spans otherwise.
   std::uint64_t calls_without_callee = 0;
   /// Calls whose caller ended before the callee.

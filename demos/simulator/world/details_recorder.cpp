@@ -71,9 +71,9 @@ void details_recorder::sent(std::uint64_t link, std::uint64_t parcel,
   for_each([&](auto& x) { x.sent(link, parcel, what, at); });
 }
 
-void details_recorder::came_back(std::uint64_t link, std::uint64_t parcel,
-                                 duration at) {
-  for_each([&](auto& x) { x.came_back(link, parcel, at); });
+void details_recorder::answered(std::uint64_t link, std::uint64_t parcel,
+                                duration at) {
+  for_each([&](auto& x) { x.answered(link, parcel, at); });
 }
 
 // -- attempts -----------------------------------------------------------------

@@ -51,7 +51,7 @@ public:
   void sent(std::uint64_t link, std::uint64_t parcel, const work& what,
             duration at);
   /// Its answer is back at that gate.
-  void came_back(std::uint64_t link, std::uint64_t parcel, duration at);
+  void answered(std::uint64_t link, std::uint64_t parcel, duration at);
 
   // -- attempts, by service and the order of the job --------------------------
 

@@ -63,7 +63,7 @@ struct job {
   std::uint64_t last_call = 0;
   /// Whether it waits in a `job_queue` for its first server, or for another
   /// one, and where.
-  enum class wait : std::uint8_t { none, first, again };
+  enum class wait : std::uint8_t { none, first, next };
   wait waits = wait::none;
   waiting_queue::stay place;
   /// When its work ends: a timer, or a piece of a `work_clock`.

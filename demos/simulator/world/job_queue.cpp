@@ -26,7 +26,7 @@ void job_queue::push_new(job_key key, job& j, time_point now) {
 }
 
 void job_queue::push_resumed(job_key key, job& j) {
-  j.waits = job::wait::again;
+  j.waits = job::wait::next;
   j.place.place = resumed_.push_back(key);
 }
 
@@ -58,7 +58,7 @@ bool job_queue::remove(job& j) {
     case job::wait::first:
       new_.leave(j.place);
       return true;
-    case job::wait::again:
+    case job::wait::next:
       resumed_.erase(j.place.place);
       return true;
   }

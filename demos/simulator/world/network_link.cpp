@@ -153,7 +153,8 @@ void network_link::keep_caller(std::uint64_t key,
 }
 
 void network_link::send(std::uint64_t key, parcel& p) {
-  auto sent = transmission(free_there_, p.requests * edge_.network.call_size);
+  auto sent = transmission(uplink_free_at_,
+                           p.requests * edge_.network.call_size);
   auto wait = travel(p.key.with(purpose::request_travel), p.to,
                      faults_.on_requests(p.to));
   if (!wait) {
@@ -181,7 +182,8 @@ void network_link::handle_answer(std::uint64_t key, caf::message content) {
   if (!p)
     return; // Answered before, which nobody behind does.
   p->content = std::move(content);
-  auto sent = transmission(free_back_, p->requests * edge_.network.answer_size);
+  auto sent = transmission(downlink_free_at_,
+                           p->requests * edge_.network.answer_size);
   auto wait = travel(p->key.with(purpose::answer_travel), p->to,
                      faults_.on_answers(p->to));
   if (!wait)
@@ -195,7 +197,7 @@ void network_link::handle_answer(std::uint64_t key, caf::message content) {
 
 void network_link::answer(std::uint64_t key, parcel& p) {
   if (auto* details = world_.recorder->details())
-    details->came_back(id(), key, world_.recorder->since_start(now()));
+    details->answered(id(), key, world_.recorder->since_start(now()));
   auto from = std::move(p.from);
   auto content = std::move(p.content);
   forget(key, p, from);
@@ -321,11 +323,11 @@ bool network_link::given_up_before_sent(std::uint64_t key, parcel& p) {
 
 void network_link::release(parcel& p, bool open) {
   if (std::exchange(p.use.connected, false))
-    hand_on(p.to, p.use.pool_age, open);
+    reassign(p.to, p.use.pool_age, open);
 }
 
 // To the call that has waited for longest, if there is one.
-void network_link::hand_on(std::size_t replica, std::uint32_t age, bool open) {
+void network_link::reassign(std::size_t replica, std::uint32_t age, bool open) {
   auto next = connections_.give_back(now(), replica, age, open);
   if (!next)
     return;
@@ -349,7 +351,7 @@ bool network_link::is_cut(std::size_t replica) const {
 void network_link::free_stuck() {
   for (std::size_t i = 0; i < plan_.behind.size(); ++i)
     while (!is_cut(i) && connections_.take_stuck(i))
-      hand_on(i, connections_.age(i), false);
+      reassign(i, connections_.age(i), false);
 }
 
 // -- timers -------------------------------------------------------------------

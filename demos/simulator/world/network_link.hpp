@@ -117,7 +117,7 @@ private:
   void turn_away(std::uint64_t key, parcel& p, errc code);
   void wait_is_over(std::uint64_t key, parcel& p);
   void release(parcel& p, bool open);
-  void hand_on(std::size_t replica, std::uint32_t age, bool open);
+  void reassign(std::size_t replica, std::uint32_t age, bool open);
   bool given_up_before_sent(std::uint64_t key, parcel& p);
   void connection_of_given_up(parcel& p);
   void free_stuck();
@@ -136,9 +136,9 @@ private:
   slot_table<parcel> parcels_;
   /// Which parcel a caller means.
   std::map<caller, std::uint64_t> by_caller_;
-  /// From when on the next message can be sent, there and back.
-  time_point free_there_;
-  time_point free_back_;
+  /// From when on the next request and the next answer can be sent.
+  time_point uplink_free_at_;
+  time_point downlink_free_at_;
   link_connections connections_;
 };
 

@@ -137,8 +137,8 @@ void sample_recorder::sent(std::uint64_t link, std::uint64_t parcel,
   trips.push_back({.sent = at - s.begun});
 }
 
-void sample_recorder::came_back(std::uint64_t link, std::uint64_t parcel,
-                                duration at) {
+void sample_recorder::answered(std::uint64_t link, std::uint64_t parcel,
+                               duration at) {
   auto found = trips_.find({link, parcel});
   if (found == trips_.end())
     return;

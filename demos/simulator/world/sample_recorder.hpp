@@ -52,7 +52,7 @@ public:
 
   void sent(std::uint64_t link, std::uint64_t parcel, const work& what,
             duration at);
-  void came_back(std::uint64_t link, std::uint64_t parcel, duration at);
+  void answered(std::uint64_t link, std::uint64_t parcel, duration at);
 
   // -- attempts, by service and the order of the job --------------------------
 

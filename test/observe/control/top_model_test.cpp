@@ -384,10 +384,10 @@ TEST(top_model, other_answers_are_trouble_and_change_no_gate) {
         R"({"gates":[{"name":"b","metrics":{"calls":"5"}}]})",
         R"({"gates":[{"name":"b","layers":[5]}]})",
         R"({"gates":[{"name":"b","layers":[{"state":5}]}]})"}) {
-    ctl::gate_news news;
-    news.at = top_time(1);
-    news.list = answer::parse(text);
-    ctl::take(model, news);
+    ctl::gate_update update;
+    update.at = top_time(1);
+    update.list = answer::parse(text);
+    ctl::take(model, update);
     EXPECT_THAT(model.trouble(), testing::HasSubstr("in another way")) << text;
     ASSERT_EQ(model.gates().size(), 1u) << text;
     EXPECT_EQ(model.gates()[0].name, "a") << text;

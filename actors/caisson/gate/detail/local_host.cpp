@@ -17,7 +17,7 @@ namespace {
 /// Under this key a factory's helper is asked; attempts never have it.
 constexpr std::uint64_t maker_key = (std::uint64_t{1} << 59) - 1;
 
-/// So many answers are handed out in one go.
+/// So many answers are dispatched in one go.
 constexpr std::size_t most_at_once = 64;
 
 using slot_content = std::unique_ptr<local_response>;
@@ -93,7 +93,7 @@ void local_host::start() {
     engine_.start_down(now());
   else
     engine_.start(now());
-  hand_out();
+  dispatch_ready();
 }
 
 // -- calls --------------------------------------------------------------------
@@ -119,7 +119,7 @@ void local_host::submit(std::unique_ptr<local_response> response, F enter) {
     answer(slot_for(std::move(response)), caf::make_message(end_error()));
   else
     enter(slot_for(std::move(response)), at);
-  hand_out();
+  dispatch_ready();
 }
 
 void local_host::call(std::unique_ptr<local_response> response,
@@ -148,10 +148,10 @@ void local_host::release(const caisson::release& what) {
     return;
   engine_.on_release({}, what, now());
   if (!has_ready() && events_.empty())
-    return hand_out();
+    return dispatch_ready();
   // A ticket may end in the middle of anything, such as a change of the list
   // that it is in: no handler of the user's runs within that.
-  if (handing_out_)
+  if (dispatching_)
     return;
   expect_input(true);
   listen();
@@ -175,23 +175,23 @@ void local_host::on_answer(std::uint64_t key, caf::message&& content) {
     take_new_worker(content);
   else if (!stopped_)
     engine_.on_answer(key, std::move(content), now());
-  hand_out();
+  dispatch_ready();
 }
 
 void local_host::on_timer() {
-  // Of a stopped one there may be answers left to hand out.
+  // Of a stopped one there may be answers left to dispatch.
   if (!stopped_) {
     armed_ = never;
     engine_.on_timer(now());
   }
-  hand_out();
+  dispatch_ready();
 }
 
 void local_host::on_echo() {
   probing_ = false;
   if (!stopped_)
     engine_.on_probe(now());
-  hand_out();
+  dispatch_ready();
 }
 
 // Any actor may send such a message to this address.
@@ -203,23 +203,23 @@ void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
                              why ? portable::to_text(self()->home_system(), why)
                                  : "it has quit",
                              now());
-  hand_out();
+  dispatch_ready();
 }
 
 // Handlers of the user's may call this gate again: what that makes ready is
-// handed out by the loop that is in progress, some of it only after others have
+// dispatched by the loop that is in progress, some of it only after others have
 // had their turn.
-void local_host::hand_out() {
-  if (handing_out_)
+void local_host::dispatch_ready() {
+  if (dispatching_)
     return;
   if (!has_ready() && events_.empty() && !quit_)
-    return finish_handing_out();
-  handing_out_ = true;
+    return finish_dispatch();
+  dispatching_ = true;
   expect_input(wants_input());
   auto keep_alive = shared_from_this();
   struct finisher {
     local_host& host;
-    ~finisher() { host.finish_handing_out(); }
+    ~finisher() { host.finish_dispatch(); }
   } last{*this};
   for (std::size_t count = 0; !over();) {
     if (!events_.empty()) {
@@ -241,8 +241,8 @@ void local_host::hand_out() {
 
 // Also if a handler has thrown: what is left is for the others, if the actor
 // lives on.
-void local_host::finish_handing_out() {
-  handing_out_ = false;
+void local_host::finish_dispatch() {
+  dispatching_ = false;
   if (over())
     return;
   expect_input(wants_input());
@@ -261,7 +261,7 @@ status local_host::get_status() {
   auto at = now();
   check_worker(at);
   auto s = engine_.make_status(at);
-  hand_out();
+  dispatch_ready();
   return s;
 }
 
@@ -269,7 +269,7 @@ caf::error local_host::apply(const reconfigure& x) {
   if (stopped_)
     return end_error();
   auto err = engine_.on_reconfigure(x, now());
-  hand_out();
+  dispatch_ready();
   return err;
 }
 
@@ -277,7 +277,7 @@ caf::error local_host::apply(const command& x) {
   if (stopped_)
     return end_error();
   auto err = engine_.on_command(x, now());
-  hand_out();
+  dispatch_ready();
   return err;
 }
 
@@ -288,7 +288,7 @@ void local_host::drain(std::unique_ptr<local_response> done) {
     answer(slot_for(std::move(done)), caf::message{});
   else
     engine_.on_drain(slot_for(std::move(done)), now());
-  hand_out();
+  dispatch_ready();
 }
 
 // Listeners also want events that no call caused.
@@ -303,7 +303,7 @@ void local_host::stop() {
     return;
   engine_.stop();
   let_go();
-  hand_out();
+  dispatch_ready();
 }
 
 void local_host::let_go() {
@@ -326,7 +326,7 @@ caf::error local_host::end_error() const {
 void local_host::abandon() {
   if (closed())
     return;
-  handing_out_ = true;
+  dispatching_ = true;
   stop();
   ready_.clear();
   ready_awaited_.clear();
@@ -373,7 +373,7 @@ void local_host::worker_given_up(const std::string& why) {
     rejection{name_, duration::zero(), false, "too many restarts: " + why});
 }
 
-// The actor goes on, without this gate. The answers are handed out at the end
+// The actor goes on, without this gate. The answers are dispatched at the end
 // of the step.
 void local_host::engine_failed(const caf::error& why) {
   portable::write_to_caf_log(self()->home_system(), portable::log_level::error,

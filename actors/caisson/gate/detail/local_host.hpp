@@ -114,8 +114,8 @@ private:
   [[nodiscard]] bool wants_input() const noexcept {
     return busy_ || has_ready() || ((maker_ || probing_) && !stopped_);
   }
-  void hand_out();
-  void finish_handing_out();
+  void dispatch_ready();
+  void finish_dispatch();
 
   std::string name_;
   worker worker_;
@@ -137,7 +137,7 @@ private:
   bool busy_ = false;
   /// A message to this host itself is in flight.
   bool probing_ = false;
-  bool handing_out_ = false;
+  bool dispatching_ = false;
   bool stopped_ = false;
   /// Why the actor is to end.
   std::optional<caf::error> quit_;

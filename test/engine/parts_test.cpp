@@ -327,6 +327,14 @@ TEST(targets, calls_that_are_taken_are_there_no_more) {
 // -- upstream -----------------------------------------------------------------
 
 struct worker_alone : testing::Test {
+  explicit worker_alone(bool grouped = false) : core{host, setup(grouped)} {}
+
+  static engine_setup setup(bool grouped) {
+    engine_setup out;
+    out.grouped = grouped;
+    return out;
+  }
+
   call_record& call() {
     auto& r = core.calls.take();
     r.depth = 0;
@@ -334,7 +342,7 @@ struct worker_alone : testing::Test {
   }
 
   quiet_host host;
-  engine_core core{host, {}};
+  engine_core core;
   target_table targets;
   upstream workers{
     core, targets, {.max_waiting = 1, .on_give_up = give_up_action::quit}};
@@ -376,13 +384,30 @@ TEST_F(worker_alone, one_that_nobody_makes_again_takes_its_calls_with_it) {
   EXPECT_TRUE(refused.result->is(errc::worker_down));
 }
 
-TEST_F(worker_alone, one_that_is_given_up_fails_who_waits_and_ends_the_host) {
+struct worker_in_group : worker_alone {
+  worker_in_group() : worker_alone(true) {}
+};
+
+TEST_F(worker_in_group,
+       one_that_is_given_up_fails_who_waits_and_ends_the_host) {
   (void)workers.supervise();
   auto x = workers.follow_group(member_order::give_up, "too often");
   EXPECT_TRUE(x.fails_waiting);
   EXPECT_EQ(x.quits, "too often");
   EXPECT_FALSE(x.lost);
   EXPECT_TRUE(workers.is_gone());
+}
+
+// Its order may have been on its way when the host learned that it has ended.
+TEST_F(worker_in_group, one_whose_group_has_ended_stops_for_it_no_more) {
+  (void)workers.supervise();
+  (void)workers.on_worker({.info = target_info{}});
+  (void)workers.leave_group();
+  auto x = workers.follow_group(member_order::stop, "another one is down");
+  EXPECT_FALSE(x.lost || x.fails_waiting);
+  EXPECT_EQ(workers.take(call()).what, next_step::kind::send);
+  (void)workers.leave_group();
+  EXPECT_EQ(workers.take(call()).what, next_step::kind::send);
 }
 
 } // namespace

@@ -299,7 +299,8 @@ worker_change upstream::give_up(const std::string& why) {
 
 worker_change upstream::follow_group(member_order what,
                                      const std::string& why) {
-  if (state_ == worker_state::given_up)
+  // Nobody would start again what a group stops that has ended.
+  if (!grouped_ || state_ == worker_state::given_up)
     return {};
   switch (what) {
     case member_order::stop:

@@ -197,13 +197,14 @@ void stack_swap::insert_layer(std::size_t k, bool draining) {
   auto& x = core_.layers[k];
   CAISSON_ENSURE(x.targets.empty() && x.since == core_.calls.plan(),
                  "layer {} is new, and has {} targets", k, x.targets.size());
-  for (const auto& target : x.owner->targets()) {
+  const auto targets = x.owner->targets();
+  for (const auto& target : targets) {
     auto info = core_.host.add_target(targets_.next(), target);
     x.targets.push_back(targets_.add(info));
   }
-  CAISSON_ENSURE(!x.is_gone() && x.targets.size() == x.owner->targets().size(),
+  CAISSON_ENSURE(!x.is_gone() && x.targets.size() == targets.size(),
                  "layer {} comes with {} targets of {}", k, x.targets.size(),
-                 x.owner->targets().size());
+                 targets.size());
   note(x.owner->name(), "added");
   if (draining)
     core_.layers.run(k, [](policy& p, env& e) { p.drain(e); });

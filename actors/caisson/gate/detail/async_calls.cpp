@@ -3,6 +3,7 @@
 #include <caisson/gate/detail/async_call.hpp>
 #include <caisson/gate/detail/guard_visit.hpp>
 
+#include <functional>
 #include <utility>
 
 namespace caisson::detail {
@@ -104,7 +105,7 @@ void async_calls::carry_on(lock_type& lock, async_call& x) noexcept {
 void async_calls::start_next(lock_type& lock, async_call& x) {
   auto& who = *x.caller_;
   // It may have taken a while until this thread came to it.
-  if (core_.time().is_due()) {
+  if (core_.timekeeper().is_due()) {
     core_.fire_due_timers();
     if (!who.next)
       return;
@@ -112,7 +113,7 @@ void async_calls::start_next(lock_type& lock, async_call& x) {
   auto state = x.make_state();
   state->key = *std::exchange(who.next, std::nullopt);
   if (x.takes_options())
-    state->options = core_.machine().options_of(state->key);
+    state->options = core_.shared_engine().options_of(state->key);
   x.current_ = state;
   lock.unlock();
   x.start(
@@ -172,7 +173,7 @@ void async_calls::cancel(lock_type& lock, async_call& x) noexcept {
 
 void async_calls::withdraw(async_call& x, time_point now) {
   if (!x.caller_->answer)
-    core_.machine().on_cancelled(all_loops, token_of(*x.caller_), now);
+    core_.shared_engine().on_cancelled(all_loops, token_of(*x.caller_), now);
 }
 
 void async_calls::defer_cancel(std::shared_ptr<async_call> x) {
@@ -219,10 +220,12 @@ void async_calls::finish(async_call& x) {
 // -- time ---------------------------------------------------------------------
 
 void async_calls::use_loop(const std::shared_ptr<event_loop>& x) {
-  core_.loops().use(x, [link = core_.link(), loop = x.get()] {
-    guard_visit in{*link};
-    if (in.calls())
-      in.calls()->on_alarm(in.lock(), loop);
+  core_.loops().use(x, [&]() -> std::function<void()> {
+    return [link = core_.link(), loop = x.get()] {
+      guard_visit in{*link};
+      if (in.calls())
+        in.calls()->on_alarm(in.lock(), loop);
+    };
   });
 }
 
@@ -239,7 +242,7 @@ void async_calls::release_loop(const event_loop* x) {
 
 void async_calls::on_alarm(lock_type& lock, const event_loop* x) noexcept {
   core_.loops().on_alarm(x);
-  if (!core_.is_stopped() && core_.time().is_due())
+  if (!core_.is_stopped() && core_.timekeeper().is_due())
     core_.fire_due_timers();
   core_.set_loop_timers();
   core_.hand_out(lock);

@@ -1,6 +1,5 @@
 #include <caisson/gate/detail/guard_admissions.hpp>
 
-#include <caisson/base/ensure.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/gate/guard.hpp>
 
@@ -10,7 +9,11 @@
 namespace caisson::detail {
 
 /// A call whose work is done somewhere else: no thread waits here.
-struct guard_admissions::admitted_caller final : thread_caller {
+struct guard_admissions::admitted_caller final : guard_caller {
+  void on_next() override {}
+  void on_abandoned() override {}
+  void on_answer() override {}
+
   /// The key of its only attempt.
   std::uint64_t key = 0;
 };
@@ -25,7 +28,7 @@ public:
   void take_effect(time_point now) override {
     if (!in_.core_.is_stopped())
       in_.end(*who_, how_, now);
-    in_.leave(*who_);
+    in_.core_.presence().leave();
   }
 
 private:
@@ -55,7 +58,7 @@ opened_call guard_admissions::open(call_options* options) {
   if (!who->answer) {
     out.token = token;
     who->key = *std::exchange(who->next, std::nullopt);
-    out.options = core_.machine().options_of(who->key);
+    out.options = core_.shared_engine().options_of(who->key);
     out.options.idempotent = idempotent;
     (void)who.release();
     core_.hand_out(lock);
@@ -66,7 +69,7 @@ opened_call guard_admissions::open(call_options* options) {
   out.refused.may_have_executed = false;
   out.refused.retry_after = caisson::retry_after(out.refused.error);
   core_.hand_out(lock);
-  leave(*who);
+  core_.presence().leave();
   return out;
 }
 
@@ -95,7 +98,7 @@ void guard_admissions::close(std::uint64_t token,
   }
   // Last, as the guard may end then.
   core_.hand_out(lock);
-  leave(*who);
+  core_.presence().leave();
 }
 
 void guard_admissions::end(admitted_caller& who,
@@ -120,13 +123,7 @@ void guard_admissions::end(admitted_caller& who,
 
 // It is answered then, or nobody answers it any more.
 void guard_admissions::withdraw(admitted_caller& who, time_point now) {
-  core_.machine().on_cancelled(token_of(who), 1, now);
-}
-
-void guard_admissions::leave(admitted_caller& who) {
-  CAISSON_ENSURE(!core_.time().keeps_time(who),
-                 "who leaves still keeps the time");
-  core_.presence().leave();
+  core_.shared_engine().on_cancelled(token_of(who), 1, now);
 }
 
 } // namespace caisson::detail

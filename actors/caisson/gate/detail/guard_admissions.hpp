@@ -30,7 +30,6 @@ private:
   void end(admitted_caller& who, const std::optional<attempt_result>& how,
            time_point now);
   void withdraw(admitted_caller& who, time_point now);
-  void leave(admitted_caller& who);
 
   guard_core& core_;
 };

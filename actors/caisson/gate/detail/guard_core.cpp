@@ -35,6 +35,8 @@ guard_core::guard_core(caf::actor_system* sys, const stack& policies,
     engine_(*this, setup(policies)), time_(clock) {}
 
 void guard_core::start() {
+  // From when it is published on, readers of metrics come in.
+  lock_type lock{mutex_};
   if (system_)
     engine_.publish_to(snapshot_hub::of(*system_)->join(
       name_, {}, false, [link = link_] { refresh(*link); }));
@@ -130,7 +132,7 @@ void guard_core::refresh(guard_link& link) {
   if (!lock || core.stopped_)
     return;
   guard_stay here{core};
-  auto running = core.fire_due_timers_and_step();
+  core.fire_due_timers();
   old.swap(core.released_);
 }
 

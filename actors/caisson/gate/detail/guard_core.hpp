@@ -94,7 +94,7 @@ public:
   void fire_due_timers();
 
   /// To be called within steps.
-  [[nodiscard]] engine& machine() noexcept { return engine_; }
+  [[nodiscard]] engine& shared_engine() noexcept { return engine_; }
 
   /// The engine gets a call, which may be cancelled as `number` of `sender`, if
   /// that is not 0. Within a step.
@@ -116,7 +116,7 @@ public:
   // -- those who are here -----------------------------------------------------
 
   [[nodiscard]] guard_presence& presence() noexcept { return presence_; }
-  [[nodiscard]] guard_timekeeper& time() noexcept { return time_; }
+  [[nodiscard]] guard_timekeeper& timekeeper() noexcept { return time_; }
   [[nodiscard]] loop_clocks& loops() noexcept { return loops_; }
   [[nodiscard]] guard_events& events() noexcept { return events_; }
 
@@ -217,7 +217,7 @@ inline guard_core::step guard_core::fire_due_timers_and_step() {
 }
 
 inline void guard_core::fire_due_timers() {
-  step after{*this};
+  step nothing_else{*this};
 }
 
 } // namespace caisson::detail

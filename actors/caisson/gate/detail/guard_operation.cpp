@@ -13,20 +13,21 @@ status guard_operation::get_status() {
   status out;
   {
     auto running = core_.fire_due_timers_and_step();
-    out = core_.machine().make_status(running.now());
+    out = core_.shared_engine().make_status(running.now());
   }
   core_.hand_out(lock);
   return out;
 }
 
 caf::error guard_operation::apply(const reconfigure& x) {
-  return operate(
-    [&](time_point now) { return core_.machine().on_reconfigure(x, now); });
+  return operate([&](time_point now) {
+    return core_.shared_engine().on_reconfigure(x, now);
+  });
 }
 
 caf::error guard_operation::apply(const command& x) {
   return operate(
-    [&](time_point now) { return core_.machine().on_command(x, now); });
+    [&](time_point now) { return core_.shared_engine().on_command(x, now); });
 }
 
 template <class F>
@@ -56,15 +57,15 @@ void guard_operation::drain() {
   guard_stay here{core_};
   if (!core_.is_stopped()) {
     auto running = core_.fire_due_timers_and_step();
-    core_.machine().on_drain({}, running.now());
+    core_.shared_engine().on_drain({}, running.now());
   }
   core_.hand_out(lock);
   auto& presence = core_.presence();
   presence.await();
   // Calls may end by their deadlines alone, when no other thread looks at the
   // clock.
-  while (!core_.is_stopped() && core_.machine().live() > 0) {
-    auto& time = core_.time();
+  while (!core_.is_stopped() && core_.shared_engine().live() > 0) {
+    auto& time = core_.timekeeper();
     time.wait_for(lock, presence.left());
     if (!core_.is_stopped() && !time.is_kept() && time.is_due())
       core_.fire_due_timers();

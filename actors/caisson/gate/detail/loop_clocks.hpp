@@ -16,11 +16,11 @@ namespace caisson::detail {
 /// engine's next timer is due. Protected by the guard's mutex.
 class loop_clocks {
 public:
-  /// A call of the loop begins. `on_alarm` is what a new timer calls.
+  /// A call of the loop begins. `make_alarm()` makes what a new timer calls.
   template <class F>
-  void use(const std::shared_ptr<event_loop>& x, F on_alarm) {
+  void use(const std::shared_ptr<event_loop>& x, const F& make_alarm) {
     if (!count(x.get()))
-      add(x, std::move(on_alarm));
+      add(x, make_alarm());
   }
 
   /// A call of the loop is over. Returns the loop if `sweep` is to be called in

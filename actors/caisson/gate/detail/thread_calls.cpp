@@ -38,7 +38,7 @@ call_end thread_calls::finish(lock_type& lock, call_options* options,
 void thread_calls::make_attempt(lock_type& lock, thread_caller& who,
                                 attempt_maker& maker) {
   // It may have taken a while until this thread came to it.
-  if (core_.time().is_due()) {
+  if (core_.timekeeper().is_due()) {
     core_.fire_due_timers();
     if (!who.next)
       return;
@@ -46,7 +46,7 @@ void thread_calls::make_attempt(lock_type& lock, thread_caller& who,
   auto key = *std::exchange(who.next, std::nullopt);
   std::optional<call_options> options;
   if (maker.takes_options())
-    options = core_.machine().options_of(key);
+    options = core_.shared_engine().options_of(key);
   who.abandoned = false;
   lock.unlock();
   if (!is_plain(who.discarded))
@@ -75,7 +75,7 @@ void thread_calls::make_attempt(lock_type& lock, thread_caller& who,
 
 // One of those that wait looks at the clock for all of them.
 void thread_calls::wait(lock_type& lock, thread_caller& who) {
-  auto& time = core_.time();
+  auto& time = core_.timekeeper();
   if (time.wait(lock, who) && !core_.is_stopped() && time.is_due())
     core_.fire_due_timers();
   time.remove(who);
@@ -88,7 +88,7 @@ void thread_calls::wait(lock_type& lock, thread_caller& who) {
 }
 
 void thread_calls::leave(thread_caller& who) {
-  CAISSON_ENSURE(!core_.time().keeps_time(who),
+  CAISSON_ENSURE(!core_.timekeeper().keeps_time(who),
                  "who leaves still keeps the time");
   core_.presence().leave();
 }

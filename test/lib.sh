@@ -9,12 +9,10 @@ packages=(
   libbenchmark-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev
   prometheus-cpp-dev libcpp-httplib-dev libcurl4-openssl-dev libssl-dev pkg-config
   libasio-dev libjs-dygraphs
-  cmake ninja-build g++ ccache python3 clang-format openssl
+  cmake ninja-build g++ clang ccache python3 clang-format openssl
 )
 
-# The sanitizer build is one by Clang, which takes half the time of GCC's for the
-# tests and has other warnings.
-sanitizer_packages=(clang libclang-rt-dev)
+sanitizer_packages=(libclang-rt-dev)
 
 # CI has a new clone each time: what was compiled in another one is the same.
 if [[ -n ${CI-} ]]; then
@@ -105,12 +103,27 @@ use_caf() {
   mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -v '^libcaf')
 }
 
+# What the names of build directories end with for another compiler.
+compiler_suffix=
+
 # Where the preset $1 builds.
 build_dir_of() {
   local dir=$root/build
   [[ -z $caf_version ]] || dir+=-caf-$caf_version
   [[ $1 == default ]] || dir+=-$1
-  echo "$dir"
+  echo "$dir$compiler_suffix"
+}
+
+# From here on, builds with the compiler of the system, by which Debian's CAF and
+# the tables of the docs are made: where it builds anyway if nothing has been built
+# there, or by it, else in a directory beside that.
+use_system_compiler() {
+  local cache
+  cache=$(build_dir_of default)/CMakeCache.txt
+  export CXX=c++
+  if [[ -f $cache ]] && ! grep -q '^CMAKE_CXX_COMPILER:.*/c++$' "$cache"; then
+    compiler_suffix=-system
+  fi
 }
 
 # Configures the preset $1; further arguments are for CMake. Says little unless
@@ -120,6 +133,11 @@ configure() {
   dir=$(build_dir_of "$preset")
   shift
   say "Configuring $dir"
+  # It takes half the time of GCC for the tests. A directory keeps the compiler
+  # that it has been configured with.
+  if [[ -z ${CXX-} ]] && command -v clang++ >/dev/null; then
+    export CXX=clang++
+  fi
   log=$(mktemp)
   if ! (cd "$root" \
     && cmake --preset "$preset" -B "$dir" "${caf_args[@]}" "$@") >"$log" 2>&1

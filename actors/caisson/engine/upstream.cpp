@@ -1,6 +1,7 @@
 #include <caisson/engine/upstream.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/caf/status.hpp>
 #include <caisson/policy/call_number.hpp>
 
 #include <utility>
@@ -15,14 +16,14 @@ upstream::upstream(engine_core& core, target_table& targets,
 
 void upstream::use(const target_info& x) {
   CAISSON_ENSURE(!supervised_ && state_ == worker_state::none,
-                 "a worker is given, and one is {} already", state_);
+                 "a worker is given, and one is {} already", name_of(state_));
   targets_[worker_target].info = x;
   state_ = worker_state::up;
 }
 
 worker_change upstream::supervise() {
   CAISSON_ENSURE(!supervised_ && state_ == worker_state::none,
-                 "a worker is supervised that is {} already", state_);
+                 "a worker is supervised that is {} already", name_of(state_));
   supervised_ = true;
   grouped_ = core_.grouped;
   return make();
@@ -32,7 +33,8 @@ worker_change upstream::restart() {
   if (replacing_)
     return make_other();
   CAISSON_ENSURE(state_ == worker_state::restarting && !making_ && !ending_,
-                 "worker {} is {} when it is to restart", incarnation_, state_);
+                 "worker {} is {} when it is to restart", incarnation_,
+                 name_of(state_));
   restart_at_ = never;
   awaits_turn_ = grouped_;
   if (!grouped_)
@@ -43,7 +45,8 @@ worker_change upstream::restart() {
 
 worker_change upstream::make() {
   CAISSON_ENSURE(state_ != worker_state::up && supervised_,
-                 "worker {} is made while it is {}", incarnation_, state_);
+                 "worker {} is made while it is {}", incarnation_,
+                 name_of(state_));
   awaits_turn_ = false;
   state_ = worker_state::restarting;
   making_ = true;
@@ -58,7 +61,8 @@ worker_change upstream::on_worker(const made_worker& x) {
   if (replacing_)
     return take_other(x);
   CAISSON_ENSURE(state_ == worker_state::restarting,
-                 "worker {} is there while it is {}", incarnation_, state_);
+                 "worker {} is there while it is {}", incarnation_,
+                 name_of(state_));
   making_ = false;
   return x.info ? up(*x.info) : follow_end(actor_end::abnormal, x.failure);
 }
@@ -93,7 +97,8 @@ worker_change upstream::replace() {
 
 worker_change upstream::make_other() {
   CAISSON_ENSURE(replacing_ && state_ == worker_state::up,
-                 "worker {} is replaced while it is {}", incarnation_, state_);
+                 "worker {} is replaced while it is {}", incarnation_,
+                 name_of(state_));
   restart_at_ = never;
   making_ = true;
   if (auto worker = core_.host.make_worker(++incarnation_))
@@ -104,7 +109,7 @@ worker_change upstream::make_other() {
 // Until there is one, the worker goes on.
 worker_change upstream::take_other(const made_worker& x) {
   CAISSON_ENSURE(state_ == worker_state::up, "worker {} is replaced, and is {}",
-                 incarnation_, state_);
+                 incarnation_, name_of(state_));
   making_ = false;
   if (x.info) {
     replacing_ = false;
@@ -185,7 +190,7 @@ worker_change upstream::on_down(target_id x, actor_end how,
     return {};
   CAISSON_ENSURE(state_ == worker_state::restarting && supervised_,
                  "it is known how worker {} has ended, which is {}",
-                 incarnation_, state_);
+                 incarnation_, name_of(state_));
   ending_ = false;
   core_.host.forget_worker();
   return follow_end(how, why);
@@ -200,7 +205,8 @@ worker_change upstream::suspect(target_id x) {
 worker_change upstream::lost(actor_end how, const std::string& why) {
   stop_replacing();
   CAISSON_ENSURE(state_ == worker_state::up && !making_ && !ending_,
-                 "worker {} is lost while it is {}", incarnation_, state_);
+                 "worker {} is lost while it is {}", incarnation_,
+                 name_of(state_));
   ++core_.totals.worker_losses;
   worker_change x;
   ending_ = supervised_ && how == actor_end::unknown
@@ -230,7 +236,7 @@ worker_change upstream::follow_end(actor_end how, const std::string& why) {
 
 worker_change upstream::end_for_good(const std::string& why) {
   CAISSON_ENSURE(!making_ && state_ != worker_state::ended,
-                 "worker {} ends, and is {}", incarnation_, state_);
+                 "worker {} ends, and is {}", incarnation_, name_of(state_));
   state_ = worker_state::ended;
   restart_at_ = never;
   supervisor_.on_ended();
@@ -259,7 +265,7 @@ void upstream::reconfigure(supervision_config c) {
 worker_change upstream::plan_restart(const std::string& why) {
   CAISSON_ENSURE(supervised_ && !making_ && !ending_ && !replacing_,
                  "worker {} is to restart while it is {}", incarnation_,
-                 state_);
+                 name_of(state_));
   if (grouped_)
     core_.host.send_to_group(member_state::down, why);
   std::string failure;
@@ -309,7 +315,7 @@ worker_change upstream::follow_group(member_order what,
       if (awaits_turn_) {
         CAISSON_ENSURE(state_ == worker_state::restarting && !making_,
                        "worker {} waits for its turn, and is {}", incarnation_,
-                       state_);
+                       name_of(state_));
         return make();
       }
       if (state_ == worker_state::up)
@@ -367,7 +373,7 @@ worker_change upstream::stop(const std::string& why) {
 worker_change upstream::leave_group() {
   CAISSON_ENSURE(!awaits_turn_ || (grouped_ && !making_),
                  "worker {} waits for its turn, and is {}", incarnation_,
-                 state_);
+                 name_of(state_));
   grouped_ = false;
   return awaits_turn_ ? make() : worker_change{};
 }

@@ -1,7 +1,7 @@
 // A clock for guards that moves when a thread waits for it.
 #pragma once
 
-#include <caisson/gate/detail/guard_host.hpp>
+#include <caisson/gate/detail/guard/guard_host.hpp>
 
 #include <algorithm>
 #include <stdexcept>

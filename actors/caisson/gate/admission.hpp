@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/caf/error.hpp>
-#include <caisson/gate/detail/guard_host.hpp>
+#include <caisson/gate/detail/guard/guard_host.hpp>
 #include <caisson/policy/answer_class.hpp>
 
 #include <optional>

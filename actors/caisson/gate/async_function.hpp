@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/gate/attempt.hpp>
-#include <caisson/gate/detail/async_call.hpp>
+#include <caisson/gate/detail/guard/async_call.hpp>
 #include <caisson/gate/event_loop.hpp>
 #include <caisson/gate/guard.hpp>
 #include <caisson/gate/result.hpp>

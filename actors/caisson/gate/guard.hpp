@@ -5,7 +5,7 @@
 #include <caisson/engine/answers.hpp>
 #include <caisson/gate/admission.hpp>
 #include <caisson/gate/attempt.hpp>
-#include <caisson/gate/detail/guard_host.hpp>
+#include <caisson/gate/detail/guard/guard_host.hpp>
 #include <caisson/gate/result.hpp>
 #include <caisson/stack/stack.hpp>
 

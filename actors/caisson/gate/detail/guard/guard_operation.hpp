@@ -1,7 +1,7 @@
 // Operates a guard: its status, settings, events and end.
 #pragma once
 
-#include <caisson/gate/detail/guard_core.hpp>
+#include <caisson/gate/detail/guard/guard_core.hpp>
 
 namespace caisson::detail {
 

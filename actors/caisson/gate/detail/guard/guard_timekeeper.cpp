@@ -1,4 +1,4 @@
-#include <caisson/gate/detail/guard_timekeeper.hpp>
+#include <caisson/gate/detail/guard/guard_timekeeper.hpp>
 
 #include <utility>
 

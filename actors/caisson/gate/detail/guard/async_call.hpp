@@ -3,9 +3,9 @@
 
 #include <caisson/caf/messages.hpp>
 #include <caisson/gate/attempt.hpp>
-#include <caisson/gate/detail/attempt_maker.hpp>
-#include <caisson/gate/detail/guard_caller.hpp>
-#include <caisson/gate/detail/guard_link.hpp>
+#include <caisson/gate/detail/guard/attempt_maker.hpp>
+#include <caisson/gate/detail/guard/guard_caller.hpp>
+#include <caisson/gate/detail/guard/guard_link.hpp>
 #include <caisson/gate/event_loop.hpp>
 #include <caisson/gate/result.hpp>
 

@@ -1,6 +1,6 @@
-#include <caisson/gate/detail/guard_host.hpp>
+#include <caisson/gate/detail/guard/guard_host.hpp>
 
-#include <caisson/gate/detail/guard_parts.hpp>
+#include <caisson/gate/detail/guard/guard_parts.hpp>
 
 #include <mutex>
 #include <utility>

@@ -1,8 +1,8 @@
 // Calls of a guard whose threads make the attempts.
 #pragma once
 
-#include <caisson/gate/detail/attempt_maker.hpp>
-#include <caisson/gate/detail/guard_core.hpp>
+#include <caisson/gate/detail/guard/attempt_maker.hpp>
+#include <caisson/gate/detail/guard/guard_core.hpp>
 
 namespace caisson::detail {
 

@@ -1,4 +1,4 @@
-#include <caisson/gate/detail/guard_clock.hpp>
+#include <caisson/gate/detail/guard/guard_clock.hpp>
 
 #include <chrono>
 

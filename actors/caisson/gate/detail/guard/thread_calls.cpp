@@ -1,4 +1,4 @@
-#include <caisson/gate/detail/thread_calls.hpp>
+#include <caisson/gate/detail/guard/thread_calls.hpp>
 
 #include <caisson/base/ensure.hpp>
 

@@ -1,9 +1,9 @@
 // Calls of a guard whose work is done somewhere else.
 #pragma once
 
-#include <caisson/gate/detail/attempt_maker.hpp>
-#include <caisson/gate/detail/guard_core.hpp>
-#include <caisson/gate/detail/opened_call.hpp>
+#include <caisson/gate/detail/guard/attempt_maker.hpp>
+#include <caisson/gate/detail/guard/guard_core.hpp>
+#include <caisson/gate/detail/guard/opened_call.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,7 @@
-#include <caisson/gate/detail/async_calls.hpp>
+#include <caisson/gate/detail/guard/async_calls.hpp>
 
-#include <caisson/gate/detail/async_call.hpp>
-#include <caisson/gate/detail/guard_visit.hpp>
+#include <caisson/gate/detail/guard/async_call.hpp>
+#include <caisson/gate/detail/guard/guard_visit.hpp>
 
 #include <functional>
 #include <utility>

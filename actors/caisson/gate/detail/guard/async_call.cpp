@@ -1,7 +1,7 @@
-#include <caisson/gate/detail/async_call.hpp>
+#include <caisson/gate/detail/guard/async_call.hpp>
 
-#include <caisson/gate/detail/guard_host.hpp>
-#include <caisson/gate/detail/guard_visit.hpp>
+#include <caisson/gate/detail/guard/guard_host.hpp>
+#include <caisson/gate/detail/guard/guard_visit.hpp>
 
 #include <exception>
 #include <stdexcept>

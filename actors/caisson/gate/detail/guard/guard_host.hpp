@@ -3,9 +3,9 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/caf/messages.hpp>
-#include <caisson/gate/detail/attempt_maker.hpp>
-#include <caisson/gate/detail/guard_clock.hpp>
-#include <caisson/gate/detail/opened_call.hpp>
+#include <caisson/gate/detail/guard/attempt_maker.hpp>
+#include <caisson/gate/detail/guard/guard_clock.hpp>
+#include <caisson/gate/detail/guard/opened_call.hpp>
 #include <caisson/gate/result.hpp>
 #include <caisson/stack/stack.hpp>
 

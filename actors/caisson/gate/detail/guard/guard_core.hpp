@@ -3,13 +3,13 @@
 
 #include <caisson/caf/caf.hpp>
 #include <caisson/engine/engine.hpp>
-#include <caisson/gate/detail/guard_caller.hpp>
-#include <caisson/gate/detail/guard_clock.hpp>
-#include <caisson/gate/detail/guard_events.hpp>
-#include <caisson/gate/detail/guard_link.hpp>
-#include <caisson/gate/detail/guard_presence.hpp>
-#include <caisson/gate/detail/guard_timekeeper.hpp>
-#include <caisson/gate/detail/loop_clocks.hpp>
+#include <caisson/gate/detail/guard/guard_caller.hpp>
+#include <caisson/gate/detail/guard/guard_clock.hpp>
+#include <caisson/gate/detail/guard/guard_events.hpp>
+#include <caisson/gate/detail/guard/guard_link.hpp>
+#include <caisson/gate/detail/guard/guard_presence.hpp>
+#include <caisson/gate/detail/guard/guard_timekeeper.hpp>
+#include <caisson/gate/detail/guard/loop_clocks.hpp>
 #include <caisson/stack/stack.hpp>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <caisson/gate/detail/guard_events.hpp>
+#include <caisson/gate/detail/guard/guard_events.hpp>
 
 #include <cstddef>
 #include <utility>

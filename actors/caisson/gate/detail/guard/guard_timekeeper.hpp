@@ -2,8 +2,8 @@
 #pragma once
 
 #include <caisson/base/time.hpp>
-#include <caisson/gate/detail/guard_caller.hpp>
-#include <caisson/gate/detail/guard_clock.hpp>
+#include <caisson/gate/detail/guard/guard_caller.hpp>
+#include <caisson/gate/detail/guard/guard_clock.hpp>
 
 #include <mutex>
 #include <vector>

@@ -1,8 +1,8 @@
 // A thread that carries on a call of a guard which may have ended.
 #pragma once
 
-#include <caisson/gate/detail/guard_core.hpp>
-#include <caisson/gate/detail/guard_parts.hpp>
+#include <caisson/gate/detail/guard/guard_core.hpp>
+#include <caisson/gate/detail/guard/guard_parts.hpp>
 
 #include <mutex>
 

@@ -1,4 +1,4 @@
-#include <caisson/gate/detail/guard_caller.hpp>
+#include <caisson/gate/detail/guard/guard_caller.hpp>
 
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/answers.hpp>

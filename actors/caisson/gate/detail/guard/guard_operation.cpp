@@ -1,4 +1,4 @@
-#include <caisson/gate/detail/guard_operation.hpp>
+#include <caisson/gate/detail/guard/guard_operation.hpp>
 
 #include <memory>
 #include <utility>

@@ -1,8 +1,8 @@
 // Calls of a guard that no thread waits for, as the guard sees them.
 #pragma once
 
-#include <caisson/gate/detail/attempt_maker.hpp>
-#include <caisson/gate/detail/guard_core.hpp>
+#include <caisson/gate/detail/guard/attempt_maker.hpp>
+#include <caisson/gate/detail/guard/guard_core.hpp>
 
 #include <cstdint>
 #include <functional>

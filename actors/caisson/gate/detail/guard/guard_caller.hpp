@@ -2,7 +2,7 @@
 #pragma once
 
 #include <caisson/caf/caf.hpp>
-#include <caisson/gate/detail/attempt_maker.hpp>
+#include <caisson/gate/detail/guard/attempt_maker.hpp>
 #include <caisson/gate/result.hpp>
 
 #include <atomic>

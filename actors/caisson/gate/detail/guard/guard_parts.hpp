@@ -1,11 +1,11 @@
 // The parts of a guard.
 #pragma once
 
-#include <caisson/gate/detail/async_calls.hpp>
-#include <caisson/gate/detail/guard_admissions.hpp>
-#include <caisson/gate/detail/guard_core.hpp>
-#include <caisson/gate/detail/guard_operation.hpp>
-#include <caisson/gate/detail/thread_calls.hpp>
+#include <caisson/gate/detail/guard/async_calls.hpp>
+#include <caisson/gate/detail/guard/guard_admissions.hpp>
+#include <caisson/gate/detail/guard/guard_core.hpp>
+#include <caisson/gate/detail/guard/guard_operation.hpp>
+#include <caisson/gate/detail/guard/thread_calls.hpp>
 
 #include <memory>
 

@@ -1,4 +1,4 @@
-#include <caisson/gate/detail/loop_clocks.hpp>
+#include <caisson/gate/detail/guard/loop_clocks.hpp>
 
 #include <caisson/base/ensure.hpp>
 

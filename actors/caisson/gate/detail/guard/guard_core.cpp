@@ -1,11 +1,11 @@
-#include <caisson/gate/detail/guard_core.hpp>
+#include <caisson/gate/detail/guard/guard_core.hpp>
 
 #include <caisson/base/ensure.hpp>
 #include <caisson/base/entropy.hpp>
 #include <caisson/caf/caf_log.hpp>
 #include <caisson/caf/error.hpp>
 #include <caisson/engine/snapshot_hub.hpp>
-#include <caisson/gate/detail/guard_parts.hpp>
+#include <caisson/gate/detail/guard/guard_parts.hpp>
 #include <caisson/gate/gate.hpp>
 
 #include <stdexcept>

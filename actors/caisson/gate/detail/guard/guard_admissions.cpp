@@ -1,4 +1,4 @@
-#include <caisson/gate/detail/guard_admissions.hpp>
+#include <caisson/gate/detail/guard/guard_admissions.hpp>
 
 #include <caisson/caf/error.hpp>
 #include <caisson/gate/guard.hpp>

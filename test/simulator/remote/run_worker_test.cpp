@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto small_world = R"(
+constexpr auto offered_scenario = R"(
 length = "1s"
 service.web = {}
 load.users = { rate = 5, target = "web" }
@@ -35,8 +35,8 @@ protected:
 
   run_worker_test() {
     problems found;
-    auto root = parse_toml(small_world, "x", found);
-    world_ = world_hash(root, parse_scenario(small_world, "x").arms.at(0),
+    auto root = parse_toml(offered_scenario, "x", found);
+    world_ = world_hash(root, parse_scenario(offered_scenario, "x").arms.at(0),
                         test_build.version);
     config_.build = test_build;
     config_.cores = 2;
@@ -109,7 +109,7 @@ protected:
     out.id = id;
     out.build = test_build;
     out.file = "x.toml";
-    out.text = small_world;
+    out.text = offered_scenario;
     out.arm = "default";
     out.metrics = {"goodput"};
     out.world = world_;

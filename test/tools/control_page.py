@@ -1,4 +1,4 @@
-"""Looks at the page of a control server; see test/control_page."""
+"""Looks at the page of a control server; see test/tools/control_page."""
 
 import json
 import pathlib

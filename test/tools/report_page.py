@@ -1,5 +1,5 @@
 """Opens pages of `caisson run --html` and `caisson sweep --html` in a headless
-Chromium and looks at them as a reader does; see test/report_page."""
+Chromium and looks at them as a reader does; see test/tools/report_page."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Looks at the pages of `caisson sweep --html`; see test/report_page."""
+"""Looks at the pages of `caisson sweep --html`; see test/tools/report_page."""
 
 import json
 import subprocess

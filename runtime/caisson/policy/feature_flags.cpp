@@ -47,6 +47,11 @@ std::vector<std::string> feature_flags::all_off() const {
   return out;
 }
 
+std::size_t feature_flags::size() const {
+  std::lock_guard guard{mutex_};
+  return known_.size();
+}
+
 std::shared_ptr<feature_flags::hold_count>
 feature_flags::entry(std::string_view name) {
   std::lock_guard guard{mutex_};

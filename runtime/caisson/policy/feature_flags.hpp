@@ -65,6 +65,9 @@ public:
   /// The names of all features that are off, in alphabetical order.
   [[nodiscard]] std::vector<std::string> all_off() const;
 
+  /// How many names it keeps, some of which nobody uses any more.
+  [[nodiscard]] std::size_t size() const;
+
 private:
   friend class feature_hold;
 

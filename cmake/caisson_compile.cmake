@@ -1,4 +1,4 @@
-# How caisson's own code is compiled. Everything here is scoped to caisson's
+# Compile options of caisson's own code. Everything here is scoped to caisson's
 # directories: nothing of it reaches those who link the libraries.
 
 set(CMAKE_CXX_STANDARD 20)

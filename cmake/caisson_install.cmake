@@ -1,4 +1,4 @@
-# What is installed: libraries, headers, `find_package(caisson)`, files for
+# Rules of installation: libraries, headers, `find_package(caisson)`, files for
 # pkg-config, and the command. The component `dev` is for those who build programs,
 # `command` is the command.
 include(CMakePackageConfigHelpers)

@@ -36,7 +36,7 @@ TOTALS = Row("Totals", closed=False, panels=[
     stat("Gates with an open breaker", "short", "Also those forced open. "
          "Breakers that are half-open do not count.",
          f"count({OPEN}) or vector(0)", bad_from(1)),
-    stat("Rejected", "cps", "Calls that a layer or the gate has turned away "
+    stat("Rejected", "cps", "Calls that a layer or the gate has rejected "
          "before any work, a second.",
          outcomes(REJECTED, ""), bad_from(1, "orange")),
     stat("In flight", "short", "Messages with the workers.",

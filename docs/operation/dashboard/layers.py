@@ -121,7 +121,7 @@ PERMITS = Row("Semaphores, adaptive limits and their queues",
           (BY_LAYER, gauge("waiting", LENDING))),
     lines("Waits before the first attempt, P99", "s", "In all layers of the "
           "gate.", ("{{gate}}", quantile(0.99, "wait_duration_seconds"))),
-    rates("Calls turned away", "On arrival: queue_full, too_heavy, hopeless; "
+    rates("Calls rejected", "On arrival: queue_full, too_heavy, hopeless; "
           "the others while they waited.", LENDING,
           "queue_full|too_heavy|hopeless|out_of_time|timed_out|gave_up|shed|"
           "evicted|outgrown"),

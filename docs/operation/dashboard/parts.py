@@ -10,7 +10,7 @@ import dataclasses
 import typing
 
 GOOD = "succeeded|neutral"
-# Calls that a layer or the gate has turned away before any work.
+# Calls that a layer or the gate has rejected before any work.
 REJECTED = ("breaker_open|queue_full|wait_timeout|rate_limited|shed|throttled|"
             "feature_off|draining")
 MISUSED = "invalid_config|no_such_permit|call_loop"

@@ -1,4 +1,4 @@
-# For `vcpkg install caisson --overlay-ports=cmake/packaging/vcpkg`: builds the
+# Port for `vcpkg install caisson --overlay-ports=cmake/packaging/vcpkg`: builds the
 # sources that this port lies in.
 get_filename_component(source_path "${CURRENT_PORT_DIR}/../../../.." ABSOLUTE)
 

@@ -95,7 +95,7 @@ public:
       // Help is no error.
       if (e.get_exit_code() == 0)
         return app_.exit(e, out, err);
-      throw ctl_error{fmt::format("{}\n--help says how it is used", e.what())};
+      throw ctl_error{fmt::format("{}\nsee --help", e.what())};
     }
     return 0;
   }
@@ -120,7 +120,7 @@ private:
     if (first.starts_with('-') || std::ranges::find(views, word) != views.end())
       return;
     throw ctl_error{fmt::format(
-      "there is no command {}{} known commands: {}", detail::quoted(first),
+      "unknown command {}{} known commands: {}", detail::quoted(first),
       detail::hint(detail::nearest(word, known)), detail::listed(views))};
   }
 

@@ -115,9 +115,8 @@ struct connection::parts {
       },
       false);
     if (status == 503)
-      throw ctl_error{fmt::format("process {} is busy with as many requests as "
-                                  "it takes; try again",
-                                  address.process)};
+      throw ctl_error{fmt::format(
+        "process {} has too many open requests; try again", address.process)};
     if (status == 401)
       throw ctl_error{
         fmt::format("the program at 127.0.0.1:{} does not accept "

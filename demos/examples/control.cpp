@@ -214,7 +214,7 @@ $ caisson ctl set payments --layer deadline timeout=200ms
 layer     setting  value
 deadline  timeout  200ms
 $ caisson ctl show paymnts
-caisson ctl: there is no gate "paymnts", did you mean "payments"? known gates: catalog, payments
+caisson ctl: unknown gate "paymnts", did you mean "payments"? known gates: catalog, payments
 $ caisson ctl reload
 catalog/limiter: burst = 50 (was 10)
 payments/deadline: timeout = 500ms (was 200ms)

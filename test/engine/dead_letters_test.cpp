@@ -139,7 +139,7 @@ TEST_F(dead_letters, come_from_whatever_ends_a_call) {
   EXPECT_EQ(words_of(w.letters.at(0).answer), "shed by inner, after 3s");
   EXPECT_EQ(words_of(w.letters.at(1).answer), "deadline_exceeded by gate");
   EXPECT_EQ(words_of(w.letters.at(2).answer),
-            "call_loop by gate: the call has passed as many gates as it may");
+            "call_loop by gate: the call exceeds the maximum of 64 gates");
   EXPECT_TRUE(w.letters.at(2).options.path.empty());
   EXPECT_EQ(words_of(w.letters.at(3).content), "too many");
   EXPECT_EQ(w.metric("dead_letters"), 9);

@@ -431,8 +431,7 @@ TEST_F(router, holds_no_more_calls_than_it_may) {
   w.call("x");
   w.call("y");
   w.call("z");
-  EXPECT_EQ(w.answer_to(2),
-            "shed by gate: the gate holds as many calls as it may");
+  EXPECT_EQ(w.answer_to(2), "shed by gate: the gate is full (2 calls)");
   w.answer(0, "a");
   w.call("z");
   w.answer(1, "b");

@@ -355,8 +355,7 @@ TEST_F(swaps, settings_of_the_gate_apply_to_new_calls) {
   w.call_plainly("z");
   w.at(10ms);
   EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate, executed");
-  EXPECT_EQ(w.answer_to(2),
-            "shed by gate: the gate holds as many calls as it may");
+  EXPECT_EQ(w.answer_to(2), "shed by gate: the gate is full (2 calls)");
   w.answer(0, "y");
 }
 

@@ -28,6 +28,6 @@ inline std::string repeated(std::string_view text, std::size_t n) {
 
 /// What is said of tables and keys within too many others.
 inline constexpr std::string_view too_deep
-  = "lies too deep, allowed: 64 levels of keys, tables and lists";
+  = "is nested too deeply (max 64 levels of keys, tables and lists)";
 
 } // namespace caisson::test

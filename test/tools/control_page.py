@@ -201,7 +201,7 @@ def check_ends(at, page, origin, link):
     at.until('byId("connection").textContent === "live"', "a session goes on")
     at.until('!byId("gate").hidden', "the gate of the address is shown")
     page.run('location.hash = "gate=nobody"')
-    at.until("""byId("gate-facts").textContent.includes("there is no gate")""",
+    at.until("""byId("gate-facts").textContent.includes("unknown gate")""",
              "a gate that is not there")
     page.run('location.hash = "%"')
     at.until('byId("gate").hidden', "no gate")

@@ -211,8 +211,8 @@ gate_file read_file(const std::filesystem::path& path,
   top.finish();
   // As a rule it was cut off while it was written.
   if (found.empty() && out.size() == before && result.gates.empty())
-    found.push_back(
-      {problem_kind::missing, setting_path{"gates"}, "there are none", place});
+    found.push_back({problem_kind::missing, setting_path{"gates"},
+                     "is missing or empty", place});
   add_problems(std::move(found), at, out);
   return out.size() == before ? std::move(result) : gate_file{};
 }
@@ -253,7 +253,7 @@ worker worker_of(const gate_entry& x, const worker_names& known,
   auto group = groups.find(x.group);
   auto why = !behind.is_supervised() ? "the gate does not make this worker"
              : behind.is_grouped()   ? "the program has given it a group"
-             : group == groups.end() ? "there is no such group"
+             : group == groups.end() ? "no group has this name"
                                      : nullptr;
   if (why)
     throw config_error{

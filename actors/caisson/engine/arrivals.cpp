@@ -5,6 +5,8 @@
 #include <caisson/engine/default_deadline.hpp>
 #include <caisson/policy/call_number.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -25,7 +27,8 @@ std::optional<arrivals::refusal> arrivals::refuse_if_unavailable() {
   }
   if (core_.calls.live() >= core_.config.max_calls) {
     ++core_.totals.refused_full;
-    return refusal{errc::shed, "the gate holds as many calls as it may"};
+    return refusal{errc::shed, fmt::format("the gate is full ({} calls)",
+                                           core_.config.max_calls)};
   }
   return std::nullopt;
 }
@@ -51,7 +54,8 @@ arrivals::refuse_if_invalid(const reply_slot& from, const call_options& o) {
   return refusal{errc::call_loop,
                  o.path.size() < max_path_length
                    ? "the call has passed this gate before"
-                   : "the call has passed as many gates as it may"};
+                   : fmt::format("the call exceeds the maximum of {} gates",
+                                 max_path_length)};
 }
 
 void arrivals::refuse_call(reply_slot& from, caf::message&& payload,

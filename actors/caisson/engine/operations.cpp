@@ -40,14 +40,12 @@ std::string known_commands() {
 
 std::string problem_with_time(const command& x) {
   if (x.for_time < duration::zero())
-    return fmt::format("for_time: {}ns is out of range, allowed: 0s to "
-                       "unlimited",
-                       x.for_time.count());
+    return fmt::format("for_time: {} is out of range, allowed: 0s to unlimited",
+                       to_text(x.for_time));
   auto forces = x.what == operator_command::force_open
                 || x.what == operator_command::force_closed;
   if (x.for_time > duration::zero() && !forces)
-    return fmt::format("for_time: {} cannot be for a time, allowed: 0s",
-                       name_of(x.what));
+    return "for_time requires force_open or force_closed";
   return {};
 }
 
@@ -70,7 +68,7 @@ caf::error operations::no_such_layer(const std::string& name) const {
   return invalid(
     name.empty()
       ? fmt::format("name one of its layers: {}", known)
-      : fmt::format("no layer is called \"{}\"; there are: {}", name, known));
+      : fmt::format("no layer is called \"{}\"; known: {}", name, known));
 }
 
 // -- status -------------------------------------------------------------------
@@ -201,8 +199,7 @@ caf::error operations::apply(const command& x) {
   if (x.layer.size() > max_name_length)
     return invalid("the name is too long");
   if (static_cast<std::uint8_t>(x.what) > last_operator_command)
-    return invalid(
-      fmt::format("there is no such command; there are: {}", known_commands()));
+    return invalid(fmt::format("unknown command; known: {}", known_commands()));
   if (auto wrong = problem_with_time(x); !wrong.empty())
     return invalid(wrong);
   if (!x.layer.empty()) {
@@ -275,8 +272,9 @@ void operations::start_drain(reply_slot&& from) {
   if (from.expects_reply() && drains_.size() >= max_drains)
     return core_.host.answer(
       std::move(from),
-      core_.refusal(errc::invalid_config,
-                    "as many wait for the end of the drain as may"));
+      core_.refusal(
+        errc::invalid_config,
+        fmt::format("too many pending drain requests (max {})", max_drains)));
   if (from.expects_reply())
     drains_.push_back(std::move(from));
   CAISSON_ENSURE(drains_.size() <= max_drains,

@@ -125,11 +125,12 @@ public:
       }
     if (std::count_if(keys.begin(), keys.end(), is_given) > 1) {
       auto last = std::find_if(keys.rbegin(), keys.rend(), is_given);
-      add(problem_kind::relation, *last,
-          fmt::format("says the same as another of {}, {} and {}: leave one of "
-                      "them",
-                      keys[0], keys[1], keys[2]),
-          table_.find(*last)->second.place);
+      add(
+        problem_kind::relation, *last,
+        fmt::format(
+          "cannot be combined with another of {}, {} and {}: leave one of them",
+          keys[0], keys[1], keys[2]),
+        table_.find(*last)->second.place);
       for (const auto& x : keys)
         table_.erase(x);
       return;

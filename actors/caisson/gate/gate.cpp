@@ -9,8 +9,7 @@ void require_valid(const worker& behind, const stack& policies) {
   auto found = policies.check();
   if (behind.is_supervised() && !behind.factory())
     found.push_back({problem_kind::missing, "worker.factory",
-                     "is empty: there is nothing to make "
-                     "the worker with"});
+                     "is empty: the worker cannot be made"});
   if (behind.is_grouped() && !behind.is_supervised())
     found.push_back(
       {problem_kind::relation, "worker.group", "needs a supervised worker"});

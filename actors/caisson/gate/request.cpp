@@ -151,7 +151,7 @@ sent_request request_from_thread(caf::actor_system& sys, const caf::actor& gate,
                                  duration timeout, call content,
                                  std::function<void(caf::message&&)> done) {
   if (!gate) {
-    done(failure(errc::worker_down, false, "there is no gate"));
+    done(failure(errc::worker_down, false, "the handle of the gate is null"));
     return {};
   }
   if (timeout != unlimited) {

@@ -174,7 +174,7 @@ membership read_membership(const stated_worker& stated, const section& at,
   else if (std::find(groups.begin(), groups.end(), to.group) == groups.end())
     out.push_back(
       {problem_kind::unknown, path / "group",
-       fmt::format("no group is called {}{} there are: {}",
+       fmt::format("no group is called {}{} known groups: {}",
                    detail::quoted(to.group), hint(nearest(to.group, groups)),
                    groups.empty() ? "none" : listed_names(groups)),
        group->place});

@@ -30,8 +30,8 @@ worker_kind::worker_kind(std::string name, source fresh,
   problems found = problems_of(traits_.supervision, "supervision");
   detail::check_name(name_, {}, "name", found);
   if (is_empty)
-    found.push_back({problem_kind::missing, "make",
-                     "is empty: there is nothing to make the worker with"});
+    found.push_back(
+      {problem_kind::missing, "make", "is empty: the worker cannot be made"});
   auto rows = fresh_()->rows();
   for (const auto& row : rows)
     for (auto key : keys_of_files)

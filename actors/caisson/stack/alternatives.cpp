@@ -25,7 +25,7 @@ caf::actor find_actor(const std::string& name, caf::actor_system* sys,
   };
   if (!sys) {
     wrong(detail::quoted(name)
-          + " cannot be looked up, there is no actor system here");
+          + " cannot be looked up without an actor system");
     return {};
   }
   auto target = portable::find_name(*sys, name);

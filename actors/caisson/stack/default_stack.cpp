@@ -71,7 +71,7 @@ void apply_overrides(settings& gate, const setting_path& path, bool inherits,
       out.push_back({problem_kind::unknown, at / name,
                      "no layer of `default` has this name"
                        + hint(nearest(name, names))
-                       + " there are: " + listed_names(names),
+                       + " known layers: " + listed_names(names),
                      value.place});
       continue;
     }

@@ -299,7 +299,7 @@ std::vector<text_line> table_lines(const top_model& model, top_view& view,
   }
   if (rows.empty())
     out.emplace_back(model.gates().empty() ? "the program has no gates here yet"
-                                           : "no name has this in it",
+                                           : "no gate matches the filter",
                      paint::dim);
   return out;
 }

@@ -119,7 +119,7 @@ void add_numbers(CLI::App& run, number_texts& texts) {
   run
     .add_option("--jobs", texts.jobs,
                 "Run N arms at a time, each on a core (1 to 256;\n"
-                "default: as many as there are cores); one with --log")
+                "default: the number of cores); one with --log")
     ->type_name("N")
     ->check(not_empty());
   run

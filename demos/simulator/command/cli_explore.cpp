@@ -56,7 +56,7 @@ void add_explore(CLI::App& app, explore_texts& texts) {
   add("--seed", texts.seed, "N", "First seed, instead of that of the file");
   add("--jobs", texts.jobs, "N",
       "Execute N runs at a time, each on a core (1 to 256;\n"
-      "default: as many as there are cores)");
+      "default: the number of cores)");
   add_fault_bounds(*to, texts.faults);
   to->add_flag("--recovery", args.recovery,
                "A run that does not recover is a finding, too");

@@ -134,7 +134,7 @@ void add_sweep(CLI::App& app, sweep_texts& texts) {
   add("--seeds", texts.seeds, "N", "Run everything with N seeds (1 to 100000)");
   add("--jobs", texts.jobs, "N",
       "Execute N runs at a time, each on a core (1 to 256;\n"
-      "default: as many as there are cores); with --worker also 0");
+      "default: the number of cores); with --worker also 0");
   add("--state", args.state, "DIR",
       "Keep results here (default: beside the first output)");
   add("--json", args.json, "FILE", "Write all results; - is stdout");

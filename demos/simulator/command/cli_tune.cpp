@@ -107,7 +107,7 @@ void add_tune(CLI::App& app, tune_texts& texts) {
   add_fault_bounds(*tune, texts.faults);
   add("--jobs", texts.jobs, "N",
       "Execute N runs at a time, each on a core (1 to 256;\n"
-      "default: as many as there are cores)");
+      "default: the number of cores)");
   add("--state", args.state, "DIR",
       "Keep results here (default: beside the first output)");
   add("--json", args.outputs.json, "FILE", "Write all results; - is stdout");
@@ -137,10 +137,10 @@ tune_arguments tune_arguments_of(const tune_texts& t) {
   if (!t.time.empty())
     out.time = search_time(t.time);
   if (!t.time.empty() && !t.budget.empty())
-    throw CLI::ValidationError{"--time", "stands instead of --budget"};
+    throw CLI::ValidationError{"--time", "cannot be combined with --budget"};
   if (out.schedules == 0 && t.faults.any())
-    throw CLI::ValidationError{
-      "--schedules", "is missing: without it there are no random faults"};
+    throw CLI::ValidationError{"--schedules",
+                               "is missing: random fault options require it"};
   out.bounds = fault_bounds_of(t.faults);
   return out;
 }

@@ -39,8 +39,8 @@ void add_worker(CLI::App& app, worker_texts& texts) {
     ->check(not_empty());
   worker
     ->add_option("--jobs", texts.jobs,
-                 "Execute so many runs at a time, each on a core (1 to 256;\n"
-                 "default: as many as there are cores)")
+                 "Execute up to N runs at a time, each on a core (1 to 256;\n"
+                 "default: the number of cores)")
     ->type_name("N")
     ->check(not_empty());
   add_certificate_options(*worker, texts.args.certificates);

@@ -135,8 +135,8 @@ private:
 
   static std::string nothing_in(const span_set& spans) {
     if (spans.without_ids + spans.without_times == 0)
-      return "there are no spans";
-    return fmt::format("there are no spans that can be used: {} without ids, "
+      return "no spans were found";
+    return fmt::format("no usable spans were found: {} without ids, "
                        "{} without times",
                        spans.without_ids, spans.without_times);
   }

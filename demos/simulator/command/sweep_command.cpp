@@ -95,9 +95,9 @@ sweep_plan plan_of(const sweep_arguments& args, const settings& root) {
   p.seed = args.seed.value_or(world.seed);
   p.seeds = args.seeds.value_or(world.sweep.seeds.value_or(1));
   if (p.seed > std::numeric_limits<std::uint64_t>::max() - (p.seeds - 1))
-    refuse_option(
-      problem_kind::range, "--seed",
-      fmt::format("there are no {} seeds from {} on", p.seeds, p.seed));
+    refuse_option(problem_kind::range, "--seed",
+                  fmt::format("{} plus {} seeds exceeds the largest seed",
+                              p.seed, p.seeds));
   check_size(p);
   return p;
 }

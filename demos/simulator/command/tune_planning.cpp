@@ -212,7 +212,7 @@ private:
         if (!axis_of(x.values).ordered())
           refuse_option(problem_kind::type, option,
                         fmt::format("the values of {} are neither numbers nor "
-                                    "durations, so there is no best one",
+                                    "durations, so none is the best",
                                     detail::quoted(name)));
         if (x.values.front().unit == sweep_unit::seconds)
           c.unit = metric_unit::seconds;
@@ -262,9 +262,9 @@ private:
     p_.budget = budget();
     auto more = std::uint64_t{p_.seeds} + p_.unseen;
     if (p_.seed > std::numeric_limits<std::uint64_t>::max() - more)
-      refuse_option(
-        problem_kind::range, "--seed",
-        fmt::format("there are no {} seeds from {} on", more, p_.seed));
+      refuse_option(problem_kind::range, "--seed",
+                    fmt::format("{} plus {} seeds exceeds the largest seed",
+                                p_.seed, more));
   }
 
   [[nodiscard]] std::uint32_t budget() const {

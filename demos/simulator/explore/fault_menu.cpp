@@ -170,7 +170,7 @@ fault_menu::fault_menu(const arm_config& arm, const fault_bounds& b)
       fmt::format("is after the end of the load, at {}", to_text(arm.length)));
   if (to - from < 1ms)
     refuse_bound(problem_kind::relation, "--to",
-                 fmt::format("there is no time for faults between {} and {}",
+                 fmt::format("leaves no time for faults between {} and {}",
                              to_text(from), to_text(to)));
   unit = duration{round_unit((to - from).count() / 100)};
   from = in_units(from + unit - 1ns, unit);

@@ -140,7 +140,7 @@ std::string_view expected(span_format format) {
     case span_format::jaeger:
       return "data or spans, as Jaeger's JSON has them";
     default:
-      return "resourceSpans (OTLP), nor data or spans (Jaeger)";
+      return "resourceSpans (OTLP), or data or spans (Jaeger)";
   }
 }
 
@@ -172,7 +172,7 @@ bool read_spans(std::istream& in, std::string_view file, span_format format,
     refuse_file(std::string{file}, "cannot be read");
   if (!collector.recognised())
     refuse_file(std::string{file},
-                fmt::format("has no spans: there is no {}", expected(format)));
+                fmt::format("has no spans: expected {}", expected(format)));
   return true;
 }
 

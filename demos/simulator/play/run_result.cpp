@@ -85,7 +85,7 @@ std::string idle_warning(std::uint64_t idle, std::uint64_t runs) {
   if (idle == 0)
     return {};
   return fmt::format("caisson: warning: no request began in {} of {} runs (or "
-                     "none after the warm-up): their numbers say nothing\n",
+                     "none after the warm-up): their numbers are meaningless\n",
                      grouped(idle), grouped(runs));
 }
 

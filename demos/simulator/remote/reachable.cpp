@@ -47,7 +47,7 @@ std::string why_unreachable(const worker_address& a,
       n != 0)
     return gai_strerror(n);
   std::unique_ptr<addrinfo, void (*)(addrinfo*)> all{found, freeaddrinfo};
-  std::string why = "there is no such address";
+  std::string why = "the address is unknown";
   for (auto i = found; i; i = i->ai_next) {
     why = why_not_connected(*i, patience);
     if (why.empty())

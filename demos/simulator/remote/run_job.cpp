@@ -115,7 +115,7 @@ job_state play_job(const run_job& job, const job_playing& how,
   } catch (const std::bad_alloc&) {
     job_state out;
     out.stage = job_stage::failed;
-    out.text = "there is not enough memory";
+    out.text = "not enough memory";
     return out;
   } catch (const std::exception& e) {
     return refused_job(e.what());

@@ -242,7 +242,7 @@ std::string headline(const arm_config& arm, const arm_result& r) {
   if (r.interrupted)
     return fmt::format("was interrupted at {}", short_seconds(r.length));
   if (r.totals.offered == 0)
-    return "nothing was asked";
+    return "no requests were sent";
   switch (r.verdict) {
     case verdict_kind::no_fault:
       return fmt::format("well throughout: {} of the requests are answered "

@@ -25,8 +25,8 @@ std::int64_t whole_seconds(duration d, std::string_view what) {
 void throw_no_such(std::string_view what, std::string_view name,
                    std::span<const std::string_view> known) {
   if (known.empty())
-    throw std::invalid_argument{
-      fmt::format("{} {}: there is none", what, detail::quoted(name))};
+    throw std::invalid_argument{fmt::format(
+      "{} {} does not exist: this run has none", what, detail::quoted(name))};
   throw std::invalid_argument{fmt::format(
     "{} {}", what, detail::not_one_of(detail::quoted(name), known))};
 }

@@ -255,7 +255,7 @@ double time_to_threshold(const arm_result& r, std::string_view name,
   });
   if (found == r.threshold_times.end())
     throw std::invalid_argument{
-      fmt::format("nothing looked for {}", detail::quoted(name))};
+      fmt::format("{} was not recorded", detail::quoted(name))};
   return found->at ? to_seconds(*found->at) : infinity;
 }
 

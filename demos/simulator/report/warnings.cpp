@@ -86,8 +86,8 @@ std::vector<std::string> load_warnings(const arm_result& r) {
   if (r.interrupted || r.totals.offered > 0)
     return {};
   return {r.warmup > duration::zero()
-            ? "nothing was asked: no request began after the warm-up"
-            : "nothing was asked: no request began"};
+            ? "no requests were sent after the warm-up"
+            : "no requests were sent"};
 }
 
 std::vector<std::string> fault_warnings(const arm_config& c,

@@ -22,7 +22,7 @@ namespace caisson::sim {
 [[nodiscard]] std::vector<std::string> fault_warnings(const arm_config& c,
                                                       const arm_result& r);
 
-/// That nothing was asked, which says nothing about how well it works.
+/// That no requests were sent, so that the result says nothing.
 [[nodiscard]] std::vector<std::string> load_warnings(const arm_result& r);
 
 } // namespace caisson::sim

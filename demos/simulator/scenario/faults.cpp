@@ -48,7 +48,7 @@ constexpr std::int64_t most_counted = 1'000'000'000;
 
 void describe_counted_end(field_visitor& v, fault_config& c) {
   v.on({.key = "for_requests",
-        .help = "the same by count: so many requests that arrive are hit",
+        .help = "the same by count: how many arriving requests are hit",
         .when = {"kind", {"slow", "errors", "stall", "crash", "capacity"}},
         .one_of = "for"},
        c.for_requests, range<std::int64_t>{1, most_counted});
@@ -69,8 +69,8 @@ void describe_counted_begin(field_visitor& v, fault_config& c) {
         .one_of = "mtbf"},
        c.mean_requests_between_failures, range<double>{1, most_counted});
   v.on({.key = "after_requests",
-        .help = "the fault begins when so many requests have arrived from at "
-                "on, with the next one",
+        .help = "the fault begins after this many requests have arrived from "
+                "at on, with the next one",
         .when = {"kind",
                  {"slow", "errors", "stall", "crash", "capacity", "flush"}},
         .one_of = "mtbf"},
@@ -84,15 +84,17 @@ bool is_planned(const fault_config& f) {
 } // namespace
 
 void describe(field_visitor& v, fault_config& c) {
-  v.choice({.key = "kind",
-            .help = "slow: work takes factor times as long; errors: a share of "
-                    "rate fails; stall: nothing is begun; crash: all that is "
-                    "inside is lost, and nobody gets in; capacity: only so "
-                    "many servers; flush: the caches are emptied; of messages: "
-                    "partition: all are lost; loss: a share of rate is lost; "
-                    "delay: they take longer",
-            .required = true},
-           c.kind);
+  v.choice(
+    {.key = "kind",
+     .help
+     = "slow: work takes factor times as long; errors: a share of "
+       "rate fails; stall: nothing is begun; crash: all that is "
+       "inside is lost, and nothing is accepted; capacity: "
+       "only this many servers; flush: the caches are emptied; of messages: "
+       "partition: all are lost; loss: a share of rate is lost; "
+       "delay: they take longer",
+     .required = true},
+    c.kind);
   v.on({.key = "target",
         .help = "the service, with its number one of its replicas, or a zone",
         .allowed = "the name of a service or a zone, or service#1, "

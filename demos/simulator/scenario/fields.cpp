@@ -142,7 +142,7 @@ void describe_slowdown(field_visitor& v, service_config& c) {
   v.integer<std::uint32_t>(
     {"slowdown_from", "requests in service below which nothing slows down"},
     c.slowdown_from, {0, 1'000'000'000});
-  v.on({"slowdown_max", "work takes at most so many times as long"},
+  v.on({"slowdown_max", "work takes at most this many times as long"},
        c.slowdown_max, {1.0, 1e6});
   v.on({.key = "slowdown_in_progress",
         .help = "whether the slowdown follows the number inside at each moment "
@@ -166,8 +166,8 @@ void describe_queue(field_visitor& v, service_config& c) {
            c.order);
   v.integer<std::uint32_t>(
     {.key = "lifo_above",
-     .help = "adaptive_lifo only: the newest is next while more than so many "
-             "wait",
+     .help = "adaptive_lifo only: the newest is next while more than this "
+             "many wait",
      .when = {"order", {"adaptive_lifo"}}},
     c.waits.lifo_above, {0, 1'000'000'000});
   v.on({.key = "codel_target",
@@ -183,7 +183,8 @@ void describe_queue(field_visitor& v, service_config& c) {
        c.waits.codel_interval, {shortest_time, longest_time});
   v.integer<std::uint32_t>(
     {.key = "codel_keep",
-     .help = "codel only: none is shed if fewer than so many would still wait",
+     .help
+     = "codel only: none is shed if fewer than this many would still wait",
      .when = {"order", {"codel"}}},
     c.waits.codel_keep, {0, 1'000'000'000});
   v.on({.key = "aging",

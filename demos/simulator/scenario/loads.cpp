@@ -193,7 +193,7 @@ void describe_client(field_visitor& v, load_config& c) {
                                        "important"},
                           c.priority, {limits::min(), limits::max()});
   v.integer<std::uint32_t>({"keys", "more than 0: the calls of each request "
-                                    "have one of so many keys, for policies "
+                                    "have one of this many keys, for policies "
                                     "per key"},
                            c.keys, {0, 1'000'000});
   v.on({.key = "key_skew",

@@ -25,7 +25,7 @@ std::string with_article(std::string_view noun) {
 std::string no_such(std::string_view what, std::string_view name,
                     const std::vector<std::string>& known) {
   if (known.empty())
-    return fmt::format("{} is not {}, there are none", detail::quoted(name),
+    return fmt::format("{} is not {}: none is defined", detail::quoted(name),
                        with_article(what));
   return fmt::format(
     "{} is not {}{} {}: {}", detail::quoted(name), with_article(what),

@@ -118,8 +118,8 @@ std::string missing_path_text(const setting* s, const setting* around,
   if (auto index = std::get_if<std::size_t>(&part)) {
     auto list = s ? std::get_if<std::vector<setting>>(&s->value) : nullptr;
     if (!list || list->empty())
-      return fmt::format("there is no list with an item [{}]", *index);
-    return fmt::format("[{}] is not there, the last one is [{}]", *index,
+      return fmt::format("no list has an item [{}] here", *index);
+    return fmt::format("[{}] does not exist, the last one is [{}]", *index,
                        list->size() - 1);
   }
   std::vector<std::string> names;
@@ -127,7 +127,7 @@ std::string missing_path_text(const setting* s, const setting* around,
   add_names(around, names);
   auto name = detail::quoted(std::get<std::string>(part));
   if (names.empty())
-    return fmt::format("{} is not there: this is not a table with settings",
+    return fmt::format("{} does not exist: this is not a table with settings",
                        name);
   return detail::not_one_of(
     name, std::vector<std::string_view>{names.begin(), names.end()});

@@ -36,7 +36,7 @@ void check(const zone_config& c, const setting_path& path, problems& out) {
     detail::check_name(c.names[i], {}, key / i, out);
     if (!known.insert(c.names[i]).second)
       out.push_back({problem_kind::relation, key / i,
-                     fmt::format("there is a zone called {} already",
+                     fmt::format("another zone is already called {}",
                                  detail::quoted(c.names[i]))});
   }
   if (c.names.size() > most_zones)
@@ -60,8 +60,8 @@ public:
     out_.push_back(
       {problem_kind::unknown, key,
        names_.empty()
-         ? fmt::format("{} is not a zone, as there are none: names in [zones] "
-                       "says what they are called",
+         ? fmt::format("{} is not a zone: the scenario defines none; list "
+                       "them in `names` of [zones]",
                        detail::quoted(name))
          : fmt::format("{} is not a zone, allowed: {}", detail::quoted(name),
                        detail::listed_names(arm_.zones.names))});

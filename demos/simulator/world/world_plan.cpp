@@ -113,8 +113,8 @@ void world_plan::add_operations() {
 std::uint32_t world_plan::operation_named(std::string_view name) const {
   auto found = operation_index_.find(name);
   if (found == operation_index_.end())
-    throw config_error{{{problem_kind::unknown, setting_path{} / name,
-                         "there is no such operation"}}};
+    throw config_error{
+      {{problem_kind::unknown, setting_path{} / name, "unknown operation"}}};
   return found->second;
 }
 

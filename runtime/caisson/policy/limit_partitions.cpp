@@ -97,11 +97,11 @@ void check_partition(const limit_partition& p, std::set<std::string_view>& seen,
                       "letters, digits, _ and -",
                       quoted(p.name), partition_settings::longest_name));
   else if (p.name == partition_settings::rest_name)
-    wrong(problem_kind::range, "is the name of what no partition has; its "
-                               "share is what the others leave");
+    wrong(problem_kind::range, "is reserved for calls without a partition; "
+                               "their share is what the others leave");
   else if (!seen.insert(p.name).second)
     wrong(problem_kind::relation,
-          fmt::format("there is a partition called {} already", p.name));
+          fmt::format("another partition is already called {}", p.name));
   if (!std::isfinite(p.share))
     wrong(problem_kind::range, not_finite(to_text(p.share), share_range));
   else if (p.share < share_range.lo || p.share > share_range.hi)

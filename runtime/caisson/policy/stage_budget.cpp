@@ -40,7 +40,7 @@ void check_names(const stage_budget_config& c, const setting_path& path,
       out.push_back({problem_kind::missing, at, "a stage needs a name"});
     else if (!known.insert(name).second)
       out.push_back({problem_kind::relation, at,
-                     fmt::format("there is a stage called {} already", name)});
+                     fmt::format("another stage is already called {}", name)});
   }
 }
 

@@ -52,11 +52,12 @@ void describe_order(field_visitor& v, wait_order& order, queue_settings& q) {
             "priority: that with the highest priority; fair: those of each key "
             "in turn"},
            order);
-  v.integer({.key = "lifo_above",
-             .help = "the newest waiter is next while more than so many wait, "
-                     "the oldest otherwise; less than max_waiters",
-             .when = {"order", {"adaptive_lifo"}}},
-            q.lifo_above, {0, most_kept});
+  v.integer(
+    {.key = "lifo_above",
+     .help = "the newest waiter is next while more than this many wait, "
+             "the oldest otherwise; less than max_waiters",
+     .when = {"order", {"adaptive_lifo"}}},
+    q.lifo_above, {0, most_kept});
   v.on({.key = "codel_target",
         .help = "waits that are shorter (<) are good",
         .when = {"order", {"codel"}}},
@@ -66,11 +67,12 @@ void describe_order(field_visitor& v, wait_order& order, queue_settings& q) {
                 "the sooner the longer it lasts",
         .when = {"order", {"codel"}}},
        q.codel_interval, {1us, 1h});
-  v.integer({.key = "codel_keep",
-             .help = "no call is shed if fewer than so many would still wait; "
-                     "less than max_waiters",
-             .when = {"order", {"codel"}}},
-            q.codel_keep, {0, most_kept});
+  v.integer(
+    {.key = "codel_keep",
+     .help = "no call is shed if fewer than this many would still wait; "
+             "less than max_waiters",
+     .when = {"order", {"codel"}}},
+    q.codel_keep, {0, most_kept});
   v.on({.key = "aging",
         .help = "how much longer a call must have waited to be next before one "
                 "whose priority is higher by 1; unlimited: the higher priority "

@@ -173,9 +173,9 @@ std::string not_one_of(std::string_view value,
 }
 
 std::string too_deep() {
-  return fmt::format("lies too deep, allowed: {} levels of keys, tables and "
-                     "lists",
-                     most_levels);
+  return fmt::format(
+    "is nested too deeply (max {} levels of keys, tables and lists)",
+    most_levels);
 }
 
 std::string too_long_key(std::size_t bytes) {

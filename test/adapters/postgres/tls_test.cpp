@@ -273,13 +273,13 @@ TEST_F(postgres_tls_test, is_given_up_in_time_while_connecting) {
   };
   std::string got;
   const row rows[] = {
-    {"no connection in time",
+    {"connect timed out",
      [](raw_socket& x, int) {
        while (!x.read().empty())
          ;
      }},
     // Agrees to TLS, and says nothing more.
-    {"no connection in time",
+    {"connect timed out",
      [](raw_socket& x, int) {
        (void)x.read();
        x.write("S");

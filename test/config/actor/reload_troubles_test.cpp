@@ -248,7 +248,7 @@ TEST_P(reload_troubles, a_bad_file_in_the_middle_of_a_reload) {
 TEST_P(reload_troubles, a_file_that_is_cut_off_or_gone_removes_no_gate) {
   start("[gates.a]\nworker = 'doubles'\n");
   EXPECT_EQ(load("").problems,
-            (lines{file().string() + ": gates: there are none"}));
+            (lines{file().string() + ": gates: is missing or empty"}));
   EXPECT_EQ(load("# only this\n[default]\n").problems.size(), 1u);
   std::filesystem::remove(file());
   auto report = world.request(gates.controller(), reload{})

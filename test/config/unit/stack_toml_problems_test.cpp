@@ -207,7 +207,7 @@ TEST(stack_toml_problems, are_those_of_all_stacks_layers_and_workers) {
             "f:14:17: stack.b.layer[0].alternatives[0].value: is missing, "
             "allowed: a string, an integer or a boolean, or else actor\n"
             "f:14:31: stack.b.layer[0].alternatives[1].actor: \"x\" cannot be "
-            "looked up, there is no actor system here\n"
+            "looked up without an actor system\n"
             "f:15:1: stack.c.layer[0].kind: is missing, allowed: "
               + listed_kinds());
 }

@@ -306,7 +306,7 @@ TEST_F(ctl_test, follows_events) {
 
 TEST_F(ctl_test, says_which_gates_there_are) {
   EXPECT_EQ(refused({"show", "paymets"}),
-            "caisson ctl: there is no gate \"paymets\", did you mean "
+            "caisson ctl: unknown gate \"paymets\", did you mean "
             "\"payments\"? known gates: catalog, payments\n");
   EXPECT_THAT(refused({"off", "payments", "--layer", "nope"}),
               HasSubstr("nope"));
@@ -373,7 +373,7 @@ TEST_F(ctl_test, bad_usage_is_reported) {
      "payments has no layer \"x\"; it has: breaker, limiter"},
     {{"set", "payments", "--layer", "breaker", "threshold=1", "threshold=2"},
      "\"threshold\" is given twice"},
-    {{"events", "nope", "--count", "1"}, "there is no gate \"nope\""},
+    {{"events", "nope", "--count", "1"}, "unknown gate \"nope\""},
   };
   for (const auto& row : rows) {
     auto x = ctl(row.words);
@@ -383,13 +383,13 @@ TEST_F(ctl_test, bad_usage_is_reported) {
   }
   EXPECT_THAT(
     type({"explode"}).err,
-    HasSubstr("caisson ctl: there is no command \"explode\", known commands: "
+    HasSubstr("caisson ctl: unknown command \"explode\", known commands: "
               "list, show"));
   EXPECT_THAT(type({"force-opne", "payments"}).err,
-              HasSubstr("there is no command \"force-opne\", did you mean "
+              HasSubstr("unknown command \"force-opne\", did you mean "
                         "\"force_open\"? known commands: list"));
   EXPECT_THAT(type({"--json", "--file", "x", "--file=x", "lst"}).err,
-              HasSubstr("there is no command \"lst\", did you mean \"list\"?"));
+              HasSubstr("unknown command \"lst\", did you mean \"list\"?"));
   EXPECT_EQ(type({"--help"}).status, 0);
   ::unsetenv("CAISSON_CONTROL");
   EXPECT_THAT(type({"list"}).err, HasSubstr("CAISSON_CONTROL"));
@@ -480,7 +480,7 @@ TEST_F(ctl_test, many_operators_while_gates_come_and_go) {
         auto x = i % 2 == 0 ? ctl({"show", "catalog"})
                             : ctl({"reset", "catalog"});
         EXPECT_TRUE(x.status == 0
-                    || x.err.find("there is no gate") != std::string::npos
+                    || x.err.find("unknown gate") != std::string::npos
                     || x.err.find("has ended") != std::string::npos)
           << x.err;
       }

@@ -128,12 +128,12 @@ TEST_F(control_test, refuses_what_makes_no_sense_and_says_why) {
     const char* body;
     const char* why;
   } const rows[] = {
-    {404, "GET", "", "", "nothing here"},
-    {404, "GET", "/x", "", "nothing here"},
-    {404, "GET", "/v1", "", "nothing here"},
-    {404, "GET", "/v2/gates", "", "nothing here"},
-    {404, "GET", "/v1/gates/payments/x", "", "nothing here"},
-    {404, "GET", "/v1/gates/payments/command/x", "", "nothing here"},
+    {404, "GET", "", "", "unknown path"},
+    {404, "GET", "/x", "", "unknown path"},
+    {404, "GET", "/v1", "", "unknown path"},
+    {404, "GET", "/v2/gates", "", "unknown path"},
+    {404, "GET", "/v1/gates/payments/x", "", "unknown path"},
+    {404, "GET", "/v1/gates/payments/command/x", "", "unknown path"},
     {405, "POST", "/v1/gates", "", "GET"},
     {405, "DELETE", "/v1/gates/payments", "", "GET"},
     {405, "GET", "/v1/gates/payments/drain", "", "POST"},
@@ -142,7 +142,7 @@ TEST_F(control_test, refuses_what_makes_no_sense_and_says_why) {
     {404, "GET", "/v1/gates/", "", "no gate \"\""},
     {404, "POST", "/v1/gates/zzzzzzzzz/drain", "", "known gates: a b/ü, pay"},
     {400, "GET", "/v1/gates?x=1", "", "query"},
-    {404, "GET", "/v1/nothing?x=1", "", "nothing here"},
+    {404, "GET", "/v1/nothing?x=1", "", "unknown path"},
     {400, "GET", "/v1/gates/%zz", "", "two digits"},
     {400, "GET", "/v1/gates/%4", "", "two digits"},
     {400, "POST", "/v1/gates/payments/command", "", "\"\" is not one of"},
@@ -162,7 +162,7 @@ TEST_F(control_test, refuses_what_makes_no_sense_and_says_why) {
     {400, "POST", "/v1/gates/payments/command",
      R"({"command":"force_open","layer":"deadline"})", ""},
     {400, "POST", "/v1/gates/payments/command",
-     "{\"command\":\"reset\",\"layer\":\"a\\u0000b\"}", "b\"; there are: "},
+     "{\"command\":\"reset\",\"layer\":\"a\\u0000b\"}", "b\"; known: "},
     {400, "POST", "/v1/gates/payments/settings", R"({"set":{"threshold":1}})",
      "name one of its layers: deadline, breaker"},
     {400, "POST", "/v1/gates/payments/settings", "{}", "set"},
@@ -373,7 +373,7 @@ TEST_F(control_test, a_drain_that_was_refused_is_not_remembered) {
     return expect(status, "POST", "/v1/gates/slow/drain", R"({"wait":"10s"})");
   };
   EXPECT_EQ(drain_by_operator(400)["error"],
-            "as many wait for the end of the drain as may");
+            "too many pending drain requests (max 256)");
   caf::anon_send_exit(silent, caf::exit_reason::kill);
   for (auto& x : waiting)
     std::move(x).receive([] {}, [](const caf::error&) {});

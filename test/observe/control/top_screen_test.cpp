@@ -277,7 +277,7 @@ TEST_F(top_screen, many_gates_scroll) {
   EXPECT_THAT(found, HasSubstr("gate-1234"));
   EXPECT_THAT(found, HasSubstr("/1234"));
   view.filter = "none";
-  EXPECT_THAT(draw(80, 24), HasSubstr("no name has this in it"));
+  EXPECT_THAT(draw(80, 24), HasSubstr("no gate matches the filter"));
 }
 
 TEST_F(top_screen, says_that_there_is_no_connection) {

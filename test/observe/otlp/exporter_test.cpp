@@ -215,7 +215,7 @@ TEST_F(otlp_exporter_test, counts_what_the_collector_rejects) {
   EXPECT_EQ(counts.spans_failed, 0u);
   EXPECT_EQ(counts.points_rejected, 7u);
   EXPECT_EQ(counts.metrics_exported, 1u);
-  EXPECT_EQ(counts.last_problem, "the collector says: too old");
+  EXPECT_EQ(counts.last_problem, "the collector reports: too old");
 }
 
 TEST_F(otlp_exporter_test, takes_any_success_for_one) {

@@ -1,4 +1,4 @@
-// TOML that lies too deep, or that looks as if it did.
+// TOML that is nested too deeply, or that looks as if it did.
 #include <support/toml_texts.hpp>
 
 #include <gtest/gtest.h>

@@ -198,7 +198,7 @@ TEST(fault_menu, reports_what_is_wrong_with_bounds) {
   EXPECT_THAT(menu_problem({.from = 100s}), HasSubstr("--from: is after"));
   EXPECT_THAT(menu_problem({.to = 101s}), HasSubstr("--to: is after"));
   EXPECT_THAT(menu_problem({.from = 50s, .to = 50s}),
-              HasSubstr("--to: there is no time"));
+              HasSubstr("--to: leaves no time"));
   EXPECT_THAT(menu_problem({.kinds = {fault_kind::flush}, .targets = {"db"}}),
               HasSubstr("--kind: no such fault"));
   EXPECT_EQ(menu_problem({.kinds = {fault_kind::flush}, .targets = {"web"}}),

@@ -304,14 +304,14 @@ TEST(read_spans, says_what_is_wrong_and_where) {
     const char* expected;
   } cases[] = {
     {"", span_format::any,
-     "t.json: has no spans: there is no resourceSpans (OTLP), nor data or "
+     "t.json: has no spans: expected resourceSpans (OTLP), or data or "
      "spans (Jaeger)"},
     {"{}\n[1, null]", span_format::any, "t.json: has no spans"},
     {R"({"resourceMetrics":[]})", span_format::otlp,
-     "t.json: has no spans: there is no resourceSpans"},
+     "t.json: has no spans: expected resourceSpans"},
     {jaeger_trace_text, span_format::otlp, "t.json: has no spans"},
     {whole, span_format::jaeger,
-     "t.json: has no spans: there is no data or spans"},
+     "t.json: has no spans: expected data or spans"},
     {whole + "\n{\"resource", span_format::any, "t.json:2:11: is not JSON: "},
     {whole.substr(0, whole.size() - 1), span_format::any, ": is not JSON: "},
     {whole + "\nnonsense", span_format::any, "t.json:2:3: is not JSON: "},

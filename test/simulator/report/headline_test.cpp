@@ -63,9 +63,9 @@ TEST(headline, says_that_nothing_was_asked) {
   auto c = one_service();
   auto r = of(c, {{60, 0, 0}});
   ASSERT_EQ(r.totals.offered, 0u);
-  EXPECT_EQ(headline(c, r), "nothing was asked");
+  EXPECT_EQ(headline(c, r), "no requests were sent");
   // Also without rows.
-  EXPECT_EQ(headline(c, arm_result{}), "nothing was asked");
+  EXPECT_EQ(headline(c, arm_result{}), "no requests were sent");
 }
 
 TEST(headline, reports_a_load_that_is_too_much_by_itself) {

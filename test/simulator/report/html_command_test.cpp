@@ -135,13 +135,12 @@ stop = "1s"
                  path("all.json")}),
             0)
     << err_.str();
-  EXPECT_NE(out_.str().find("nothing was asked: no request began after the "
-                            "warm-up"),
+  EXPECT_NE(out_.str().find("no requests were sent after the warm-up"),
             std::string::npos)
     << out_.str();
   EXPECT_NE(out_.str().find(" - / - / - "), std::string::npos) << out_.str();
   auto data = data_in(text_of(path("page.html")));
-  EXPECT_EQ(data["arms"][0]["headline"], "nothing was asked");
+  EXPECT_EQ(data["arms"][0]["headline"], "no requests were sent");
   for (const auto& all : {data, json::parse(text_of(path("all.json")))})
     EXPECT_TRUE(all["verdicts"][0]["success"]["median"].is_null());
   EXPECT_TRUE(data["arms"][0]["result"]["success"].is_null());

@@ -213,7 +213,7 @@ TEST(metric_of, says_which_names_there_are) {
     metric_refusal(r, "speed")
       .starts_with("metric \"speed\" is not one of: success, offered, "));
   EXPECT_EQ(metric_refusal({}, "service.db.wait"),
-            "service \"db\": there is none");
+            "service \"db\" does not exist: this run has none");
 }
 
 TEST(metric_of, refuses_seconds_for_what_is_only_known_as_a_whole) {

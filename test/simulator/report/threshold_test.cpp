@@ -144,7 +144,7 @@ TEST(scenario_threshold, is_about_what_the_world_has) {
   EXPECT_THAT(problem_of("first(service.db.inside > 5)"),
               HasSubstr("service \"db\" is not one of: web"));
   EXPECT_THAT(problem_of("first(service.web#2.queue > 5)"),
-              HasSubstr("replica \"web#2\": there is none"));
+              HasSubstr("replica \"web#2\" does not exist"));
   EXPECT_THAT(problem_of("first(service.web.wait > 5)"),
               HasSubstr("service.web.wait is not kept per second"));
   EXPECT_THAT(problem_of("first(latency.p99 > 5)"),
@@ -154,7 +154,7 @@ TEST(scenario_threshold, is_about_what_the_world_has) {
   EXPECT_THAT(problem_of("first(errors.foo > 5)"),
               HasSubstr("error kind \"foo\""));
   EXPECT_THAT(problem_of("first(edge.users -> web.used_max > 5)"),
-              HasSubstr("there is none"));
+              HasSubstr("does not exist"));
 }
 
 // -- levels -------------------------------------------------------------------

@@ -136,8 +136,8 @@ TEST(scenario_limits, depth_is_one_problem) {
                                    + " = 1");
   EXPECT_TRUE(complaint.starts_with("f:7:1: x.a.a.")) << complaint;
   EXPECT_TRUE(
-    complaint.ends_with(": lies too deep, allowed: 64 levels of keys, "
-                        "tables and lists"))
+    complaint.ends_with(": is nested too deeply (max 64 levels of keys, "
+                        "tables and lists)"))
     << complaint;
 }
 

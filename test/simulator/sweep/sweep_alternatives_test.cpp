@@ -153,8 +153,9 @@ TEST_F(sweep_alternatives, warns_of_an_alternative_that_an_arm_sets) {
 TEST_F(sweep_alternatives, runs_without_requests_are_warned_of) {
   // Two arms each; the settings stay in the outputs as they are.
   EXPECT_EQ(run({"--set", "load.users.stop=1ns,1s", "--csv", "-"}), 0);
-  EXPECT_EQ(err_.str(), "caisson: warning: no request began in 2 of 4 runs (or "
-                        "none after the warm-up): their numbers say nothing\n");
+  EXPECT_EQ(err_.str(),
+            "caisson: warning: no request began in 2 of 4 runs (or "
+            "none after the warm-up): their numbers are meaningless\n");
   EXPECT_EQ(out_.str().find("offered"), std::string::npos) << out_.str();
 }
 

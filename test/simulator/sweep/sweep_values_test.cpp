@@ -205,7 +205,7 @@ TEST(sweep_path, lists_what_exists) {
     {"arm.bare.service.db.workers", ""},
     {"arm.bare.service.db.op.read.time", ""},
     {"arm.bare.stack.few.layer[0].permits",
-     "arm.bare.stack.few.layer[0]: there is no list with an item [0]"},
+     "arm.bare.stack.few.layer[0]: no list has an item [0] here"},
     {"arm.big.edge[0].latency", ""},
     {"service.dbb.workers", "service.dbb: \"dbb\" is not one of: db, web"},
     {"services.db.workers",
@@ -214,11 +214,11 @@ TEST(sweep_path, lists_what_exists) {
      "service.db.op.write: \"write\" is not one of: read"},
     {"service.db.workers.most", "service.db.workers.most: \"most\" is not "
                                 "there: this is not a table with settings"},
-    {"fault[1].factor", "fault[1]: [1] is not there, the last one is [0]"},
+    {"fault[1].factor", "fault[1]: [1] does not exist, the last one is [0]"},
     {"edge[0].latency", "edge: \"edge\" is not one of: arm, fault, service, "
                         "stack"},
     {"arm.bare.fault[0].factor",
-     "arm.bare.fault[0]: there is no list with an item [0]"},
+     "arm.bare.fault[0]: no list has an item [0] here"},
     {"arm.small.service.db.workers",
      "arm.small: \"small\" is not one of: bare, big"},
     {"arm.bare.service.dbb.workers",

@@ -161,12 +161,12 @@ TEST_F(tune_again, refuses_bad_input_before_it_runs) {
                  "--time: \"5\" is not a time");
   expect_refused(
     joined(web_servers, {"--best", "p99", "--time", "5s", "--budget", "99"}),
-    "--time: stands instead of --budget");
+    "--time: cannot be combined with --budget");
   expect_refused(joined(web_servers, {"--best", "p99", "--json", file_}),
                  "--json: ");
   expect_refused(
     joined(web_servers, {"--best", "p99", "--seed", "18446744073709551600"}),
-    "--seed: there are no 32 seeds");
+    "--seed: 18446744073709551600 plus 32 seeds exceeds the largest seed");
 }
 
 TEST_F(tune_again, refuses_what_is_wrong_in_the_file) {

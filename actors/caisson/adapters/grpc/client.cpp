@@ -155,9 +155,9 @@ void check(const grpc_client_config& c, const setting_path& path,
     out.push_back({problem_kind::relation, path / "key_metadata",
                    "it is also the `priority_metadata`"});
   if (c.tls && c.target.starts_with("unix:"))
-    out.push_back({problem_kind::relation, path / "tls",
-                   "there is none over the path of a socket, which does not "
-                   "leave this machine: leave out one of them"});
+    out.push_back(
+      {problem_kind::relation, path / "tls",
+       "is not supported over a Unix socket: leave out one of them"});
   detail::check_tls(detail::tls_settings_of(c), path, out);
 }
 

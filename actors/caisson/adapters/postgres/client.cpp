@@ -146,11 +146,11 @@ private:
     connection_ = std::move(x.connection);
     if (connection_ && config_.tls && PQsslInUse(connection_.get()) != 1) {
       reset();
-      return "there is no TLS on this connection";
+      return "the connection does not use TLS";
     }
     if (connection_)
       if (auto failure = set_up_session(until)) {
-        x.problem = failure->text.empty() ? "no connection in time"
+        x.problem = failure->text.empty() ? "connect timed out"
                                           : failure->text;
         reset();
       }

@@ -171,7 +171,7 @@ private:
       return not_connected(context_->errstr);
     auto came = signal().wait(context_->fd, POLLOUT, until);
     if (came != interruption::wake::ready)
-      return not_connected("no connection in time");
+      return not_connected("connect timed out");
     auto error = 0;
     socklen_t size = sizeof error;
     ::getsockopt(context_->fd, SOL_SOCKET, SO_ERROR, &error, &size);
@@ -389,9 +389,9 @@ void check(const redis_client_config& c, const setting_path& path,
     out.push_back(
       {problem_kind::relation, path / "user", "requires a password"});
   if (c.tls && is_path(c.host))
-    out.push_back({problem_kind::relation, path / "tls",
-                   "there is none over the path of a socket, which does not "
-                   "leave this machine: leave out one of them"});
+    out.push_back(
+      {problem_kind::relation, path / "tls",
+       "is not supported over a Unix socket: leave out one of them"});
   detail::check_tls_files(detail::tls_settings_of(c), path, out);
 }
 

@@ -162,7 +162,8 @@ config_reloader::promise config_reloader::take(const reload& x) {
   auto result = make_response_promise<reload_report>();
   if (has_sender && queue_.size() >= most_waiting) {
     reload_report full;
-    full.problems = {"as many wait for a reload as may"};
+    full.problems = {fmt::format(
+      "too many pending reloads (max {}); retry later", most_waiting)};
     result.deliver(std::move(full));
     return result;
   }
@@ -463,9 +464,10 @@ caf::result<void> config_reloader::add_subscriber() {
            != subscribers_.end())
     return caf::unit;
   if (subscribers_.size() >= max_subscribers)
-    return make_error(errc::invalid_config,
-                      rejection{"gate_set", duration::zero(), false,
-                                "there are as many subscribers as may be"});
+    return make_error(
+      errc::invalid_config,
+      rejection{"gate_set", duration::zero(), false,
+                fmt::format("too many subscribers (max {})", max_subscribers)});
   subscribers_.push_back(std::move(from));
   return caf::unit;
 }

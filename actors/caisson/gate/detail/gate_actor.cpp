@@ -344,7 +344,7 @@ void gate_actor::drop_target(target_id x) {
 
 caf::result<std::string> gate_actor::take_stack(const replace_stack& x) {
   if (!x.what)
-    return refuse_stack("there is no stack");
+    return refuse_stack("the stack is missing");
   std::string problem;
   // Making layers runs constructors of the user's, which may throw.
   auto result = try_user([&] { return follow(x); },

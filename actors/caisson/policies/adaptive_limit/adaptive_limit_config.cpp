@@ -54,8 +54,8 @@ void describe_baseline(field_visitor& v, adaptive_limit_config& c) {
         .when = {"algorithm", {"gradient", "vegas"}}},
        c.max_baseline, {1us, unlimited});
   v.on({.key = "jitter",
-        .help = "how much later (vegas: earlier) than said the baseline is "
-                "measured at most, as a share",
+        .help = "up to this share of the interval, at random, the baseline is "
+                "measured later (vegas: earlier) than planned",
         .when = {"algorithm", {"gradient", "vegas"}}},
        c.jitter, {0.0, 1.0});
 }
@@ -75,12 +75,13 @@ void describe_aimd_and_vegas(field_visitor& v, adaptive_limit_config& c) {
                      "limit, the limit falls",
              .when = {"algorithm", {"vegas"}}},
             c.beta, {1, 1'000});
-  v.integer({.key = "probe",
-             .help = "after so many samples, times the limit, the baseline is "
-                     "measured again, with the limit lowered by the calls that "
-                     "queue and by backoff",
-             .when = {"algorithm", {"vegas"}}},
-            c.probe, {1, most_calls});
+  v.integer(
+    {.key = "probe",
+     .help = "after this many samples, times the limit, the baseline is "
+             "measured again, with the limit lowered by the calls that "
+             "queue and by backoff",
+     .when = {"algorithm", {"vegas"}}},
+    c.probe, {1, most_calls});
 }
 
 void describe_gradient(field_visitor& v, adaptive_limit_config& c) {

@@ -36,7 +36,7 @@ void check_level(const degradation_level& x,
                                detail::quoted(x.name))});
   else if (known.count(x.name) > 0)
     out.push_back({problem_kind::relation, at / "name",
-                   fmt::format("there is a level called {} already", x.name)});
+                   fmt::format("another level is already called {}", x.name)});
   if (!x.parent.empty() && known.count(x.parent) == 0)
     out.push_back(
       {problem_kind::relation, at / "parent",

@@ -61,8 +61,7 @@ decision keyed_policy::take_in(const call_info& call, env& e, F f) {
 detail::key_entry* keyed_policy::add_key(const call_info& call,
                                          decision& refusal, env& e) {
   if (!call.key.empty() && !room_.make_room(e)) {
-    refusal = refuse(keyed_counter::refused_keys,
-                     "as many keys as there may be", call, e);
+    refusal = refuse(keyed_counter::refused_keys, "max_keys reached", call, e);
     return nullptr;
   }
   auto* x = room_.add(call.key, e);

@@ -79,7 +79,7 @@ void canary_layer::check_extras(const caf::actor& target,
                                 const setting_path& path, problems& out) {
   if (!target)
     out.push_back({problem_kind::missing, path / "canary",
-                   "there is no actor to ask: the handle is null"});
+                   "the handle of the actor is null"});
 }
 
 void canary_layer::check_extras(const caf::actor& target,

@@ -28,7 +28,7 @@ void fallback_layer::check_extras(const std::vector<alternative>& chain,
   for (std::size_t i = 0; i < chain.size(); ++i)
     if (chain[i].kind != alternative_kind::value && !chain[i].target)
       out.push_back({problem_kind::missing, path / "alternatives" / i,
-                     "there is no actor to ask: the handle is null"});
+                     "the handle of the actor is null"});
 }
 
 std::vector<caf::actor> fallback_layer::targets() const {

@@ -50,7 +50,7 @@ void retrier_layer::check_extras(const verifier& how, const setting_path& path,
                                  problems& out) {
   if (how.asks && !how.target && !how.verify)
     out.push_back({problem_kind::missing, path / "verify",
-                   "there is no verifier to ask: the handle is null, or the "
+                   "the handle of the verifier is null, or the "
                    "function empty"});
 }
 

@@ -157,7 +157,7 @@ TEST(keyed_bound, refuses_a_new_key_if_each_one_has_calls) {
   EXPECT_EQ(h.where(x), place::rejected);
   EXPECT_EQ(h.calls.at(x).code, errc::shed);
   EXPECT_EQ(h.count("refused_keys"), 1);
-  EXPECT_THAT(h.e.details, ElementsAre("as many keys as there may be"));
+  EXPECT_THAT(h.e.details, ElementsAre("max_keys reached"));
   EXPECT_EQ(h.where(h.arrive(of_key("a"))), place::below);
   h.finish(a);
   EXPECT_EQ(h.where(h.arrive(of_key("c"))), place::rejected);

@@ -292,10 +292,9 @@ TEST(verification, nobody_to_ask_is_a_problem) {
   virtual_time world;
   auto s = stack{"s"}.retrier({}, verifier::by({}));
   ASSERT_EQ(s.check().size(), 1u);
-  EXPECT_EQ(
-    to_text(s.check()),
-    "retrier.verify: there is no verifier to ask: the handle is null, or the "
-    "function empty");
+  EXPECT_EQ(to_text(s.check()),
+            "retrier.verify: the handle of the verifier is null, or the "
+            "function empty");
   EXPECT_EQ(complaint("[[stack.s.layer]]\n"
                       "kind = 'retrier'\n"
                       "verify = 'nobody'\n",

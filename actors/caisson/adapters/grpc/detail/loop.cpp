@@ -60,7 +60,7 @@ bool grpc_loop::receive(caf::mailbox_element_ptr what, portable::run_context*) {
   auto refused = portable::holds<call>(content) && start()
                    ? begin(portable::take<call>(content), from)
                    : failed_with(transport_errc::busy,
-                                 "there is no thread for it");
+                                 "cannot start the worker's thread");
   if (refused)
     from.answer(grpc_no_actor, *std::move(refused));
   return true;

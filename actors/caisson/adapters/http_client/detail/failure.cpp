@@ -86,7 +86,7 @@ caf::message called_off(const transfer_progress& x, bool is_due) {
     return failed_with(transport_errc::timed_out, "no answer in time");
   return failed_with(unsent ? transport_errc::not_connected
                             : transport_errc::lost,
-                     is_due ? "no connection in time" : "it was called off");
+                     is_due ? "connect timed out" : "it was called off");
 }
 
 } // namespace caisson::detail

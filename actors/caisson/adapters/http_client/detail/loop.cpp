@@ -54,8 +54,8 @@ bool http_loop::receive(caf::mailbox_element_ptr what, portable::run_context*) {
   auto content = content_of(*what);
   portable::reply_to from{*what};
   if (!portable::holds<call>(content) || !start()) {
-    from.answer(no_actor,
-                failed_with(transport_errc::busy, "there is no thread for it"));
+    from.answer(no_actor, failed_with(transport_errc::busy,
+                                      "cannot start the worker's thread"));
     return true;
   }
   std::lock_guard guard{mutex_};

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <mutex>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -125,12 +126,14 @@ private:
       if (!keep_socket(PQsocket(&c))
           || signal_.wait(PQsocket(&c), events, until_)
                != interruption::wake::ready)
-        return "no connection in time";
+        return "connect timed out";
       auto n = 0;
       if (::ioctl(PQsocket(&c), FIONREAD, &n) == 0)
         size += n;
       if (size > most_while_connecting)
-        return "the server says too much";
+        return "the server sent more than "
+               + std::to_string(most_while_connecting)
+               + " bytes during connect";
       state = PQconnectPoll(&c);
     }
     if (PQsetnonblocking(&c, 1) != 0 || PQenterPipelineMode(&c) != 1)
@@ -198,7 +201,7 @@ postgres_opener::result postgres_opener::open(interruption& signal,
   if (signal.wait(x->done(), POLLIN, until) == interruption::wake::ready)
     return x->take();
   x->abandon();
-  return {nullptr, "no connection in time"};
+  return {nullptr, "connect timed out"};
 }
 
 } // namespace caisson::detail

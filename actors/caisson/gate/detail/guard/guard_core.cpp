@@ -19,9 +19,9 @@ problems problems_of_guard(const stack& policies) {
   problems out;
   for (const auto& x : policies.build())
     if (x->handles_content() || !x->targets().empty())
-      out.push_back({problem_kind::relation, x->name(),
-                     "works on messages or sends them, and a guard has none; "
-                     "use it in a gate"});
+      out.push_back(
+        {problem_kind::relation, x->name(),
+         "needs messages, which a guard does not have; use a gate"});
   return out;
 }
 

@@ -222,12 +222,12 @@ control_handle control_operations::find(const std::string& gate) const {
   for (auto& [name, handle] : gates_.all())
     known.push_back(detail::printable(name));
   if (known.empty())
-    throw control_error{404, fmt::format("there is no gate {}, and no other",
-                                         detail::quoted(gate))};
-  throw control_error{404, fmt::format("there is no gate {}{} known gates: {}",
-                                       detail::quoted(gate),
-                                       hint(nearest(gate, known)),
-                                       listed_names(known))};
+    throw control_error{404,
+                        fmt::format("no gate {}: this program has no gates",
+                                    detail::quoted(gate))};
+  throw control_error{
+    404, fmt::format("unknown gate {}{} known gates: {}", detail::quoted(gate),
+                     hint(nearest(gate, known)), listed_names(known))};
 }
 
 template <class Request>

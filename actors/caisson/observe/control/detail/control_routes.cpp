@@ -261,7 +261,7 @@ http_response answer_about(control_operations& operations,
     return response(
       200, operations.drain(gate, time_in("wait", wait, longest_wait)));
   }
-  throw control_error{404, "there is nothing here"};
+  throw control_error{404, "unknown path"};
 }
 
 http_response answer_to(control_operations& operations, const http_request& x) {
@@ -296,7 +296,7 @@ http_response answer_to(control_operations& operations, const http_request& x) {
   }
   if (is_plain("gates", 4))
     return answer_about(operations, x, path[2], path[3]);
-  throw control_error{404, "there is nothing here"};
+  throw control_error{404, "unknown path"};
 }
 
 http_response open_session(const http_request& x, control_access& access) {

@@ -139,7 +139,7 @@ void otlp_tally::note(const caf::message& answer) {
     return note_problem(failure_text(*x, secret_));
   auto partial = partial_success_of(*x, secret_);
   if (!partial.text.empty())
-    note_problem("the collector says: " + partial.text);
+    note_problem("the collector reports: " + partial.text);
   std::lock_guard guard{mutex_};
   // A request cannot have more of them, whatever the collector says.
   counts_.spans_rejected += std::min<std::uint64_t>(partial.rejected_spans,

@@ -71,7 +71,7 @@ struct connection::parts {
     if (!runs(address.process))
       throw ctl_error{fmt::format("process {}, which has written {}, has ended",
                                   address.process, file)};
-    auto connected = exchange.why() != http_stream::trouble::not_connected;
+    auto connected = exchange.why() != http_stream::failure::not_connected;
     throw ctl_error{fmt::format(
       "process {}, which has written {}, {} at 127.0.0.1:{}", address.process,
       file, connected ? "does not answer" : "does not listen", address.port)};

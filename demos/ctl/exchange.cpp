@@ -54,7 +54,7 @@ bool http_exchange::is_over() const noexcept {
 bool http_exchange::take() {
   auto part = stream_.read();
   if (part.empty()) {
-    if (stream_.why() == http_stream::trouble::ended)
+    if (stream_.why() == http_stream::failure::ended)
       parser_.end();
     return false;
   }

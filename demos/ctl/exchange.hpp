@@ -37,7 +37,7 @@ public:
     return parser_.at() == http_parser::stage::failed;
   }
   /// Why nothing has come, or not all of it.
-  [[nodiscard]] http_stream::trouble why() const noexcept {
+  [[nodiscard]] http_stream::failure why() const noexcept {
     return stream_.why();
   }
   /// Whether the server has certainly got nothing of the request.

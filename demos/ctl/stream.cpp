@@ -24,7 +24,7 @@ struct address_deleter {
 
 void http_stream::begin(time_point until) noexcept {
   until_ = until;
-  why_ = trouble::none;
+  why_ = failure::none;
   written_ = 0;
 }
 
@@ -36,7 +36,7 @@ bool http_stream::connect(const std::string& host, std::uint16_t port,
   addrinfo* found = nullptr;
   if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found)
       != 0)
-    return fail(trouble::not_connected);
+    return fail(failure::not_connected);
   std::unique_ptr<addrinfo, address_deleter> all{found};
   for (auto* x = found; x; x = x->ai_next) {
     fd_ = ::socket(x->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -51,14 +51,14 @@ bool http_stream::connect(const std::string& host, std::uint16_t port,
       ::getsockopt(fd_, SOL_SOCKET, SO_ERROR, &failure, &size);
     }
     if (failure == 0) {
-      why_ = trouble::none;
+      why_ = failure::none;
       return true;
     }
     close();
     if (signal_.interrupted())
       break;
   }
-  return fail(trouble::not_connected);
+  return fail(failure::not_connected);
 }
 
 void http_stream::close() noexcept {
@@ -84,12 +84,12 @@ std::string_view http_stream::read() {
       return {buffer_, static_cast<std::size_t>(n)};
     if (n == 0) {
       // Errors are reported once, and look like an orderly end from then on.
-      fail(broken_ ? trouble::broken : trouble::ended);
+      fail(broken_ ? failure::broken : failure::ended);
       break;
     }
     if (errno != EAGAIN && errno != EINTR) {
       broken_ = true;
-      fail(trouble::broken);
+      fail(failure::broken);
       break;
     }
   }
@@ -105,7 +105,7 @@ http_stream::progress http_stream::write(std::string_view& bytes) {
       written_ += static_cast<std::size_t>(n);
     } else if (errno != EAGAIN && errno != EINTR) {
       broken_ = true;
-      fail(trouble::broken);
+      fail(failure::broken);
       return progress::failed;
     } else if (!wait(POLLIN | POLLOUT, until_)) {
       return progress::failed;
@@ -119,11 +119,11 @@ http_stream::progress http_stream::write(std::string_view& bytes) {
 bool http_stream::wait(short events, time_point until) {
   auto came = signal_.wait(fd_, events, until);
   return came == interruption::wake::ready
-         || fail(came == interruption::wake::timeout ? trouble::timed_out
-                                                     : trouble::interrupted);
+         || fail(came == interruption::wake::timeout ? failure::timed_out
+                                                     : failure::interrupted);
 }
 
-bool http_stream::fail(trouble why) noexcept {
+bool http_stream::fail(failure why) noexcept {
   why_ = why;
   return false;
 }

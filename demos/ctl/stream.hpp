@@ -15,7 +15,7 @@ namespace caisson::ctl {
 class http_stream {
 public:
   /// Why something has failed.
-  enum class trouble : std::uint8_t {
+  enum class failure : std::uint8_t {
     none,
     not_connected,
     /// The other side has said all that it wanted to.
@@ -57,20 +57,20 @@ public:
   /// would have to wait while there is something to read.
   [[nodiscard]] progress write(std::string_view& bytes);
 
-  [[nodiscard]] trouble why() const noexcept { return why_; }
+  [[nodiscard]] failure why() const noexcept { return why_; }
 
   /// How many bytes were written since `begin`.
   [[nodiscard]] std::size_t written() const noexcept { return written_; }
 
 private:
-  bool fail(trouble why) noexcept;
+  bool fail(failure why) noexcept;
   bool wait(short events, time_point until);
   [[nodiscard]] bool has_input() const;
 
   interruption& signal_;
   int fd_ = -1;
   time_point until_ = never;
-  trouble why_ = trouble::none;
+  failure why_ = failure::none;
   bool broken_ = false;
   std::size_t written_ = 0;
   char buffer_[16'384];

@@ -119,9 +119,9 @@ int main() {
   breaker_console.say(reconfigure{"breaker", {{"threshold", "2"}}});
   breaker_console.call(-1);
   breaker_console.call(-1);
-  auto turned_away = breaker_console.call(1);
+  auto rejected = breaker_console.call(1);
   story.check(breaker_console.look() == "open"
-                && caisson::retry_after(turned_away.error()) == 10s,
+                && caisson::retry_after(rejected.error()) == 10s,
               "it opens by the new threshold");
   return story.end();
 }

@@ -1,4 +1,4 @@
-// Customers, who come whether the shop is well or not.
+// Load generator of the shop: an open loop, which does not wait for answers.
 #pragma once
 
 #include "arguments.hpp"

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 /// The layer of a random policy.
 class random_layer final : public layer {
 public:
-  /// It is in `all` as long as it lives, and leaves nothing unsettled unless
+  /// It is in `all` as long as it lives, and leaves nothing unresolved unless
   /// its engine has `ended`.
   random_layer(std::string name, std::uint64_t seed,
                std::set<random_policy*>& all, const bool& ended)

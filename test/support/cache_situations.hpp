@@ -54,41 +54,41 @@ inline cache_forms with_a_value() {
 inline list of_caches() {
   return {
     {.name = "loading what others wait for, too",
-     .policies = [](cast_of_two&) { return stack{}.cache({}, one_key()); },
+     .policies = [](two_workers&) { return stack{}.cache({}, one_key()); },
      .before = 2},
     {.name = "loading for itself",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}.cache({.single_flight = false}, one_key());
        },
      .before = 1},
     {.name = "answered while its value is being refreshed",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}.cache({.ttl = 1ms, .stale_while = unlimited},
                               with_a_value());
        },
      .before = 1,
      .pause = 10ms},
     {.name = "acknowledged and not written",
-     .policies = [](cast_of_two&) { return stack{}.cache({}, all_write()); },
+     .policies = [](two_workers&) { return stack{}.cache({}, all_write()); },
      .before = 1,
      .writes = true},
     {.name = "acknowledged and being written",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}.cache({.flush_after = 0s}, all_write());
        },
      .before = 1,
      .wait = 1s,
      .writes = true},
     {.name = "waiting for a write",
-     .policies = [](cast_of_two&) { return stack{}.cache({}, first_writes()); },
+     .policies = [](two_workers&) { return stack{}.cache({}, first_writes()); },
      .before = 1,
      .writes = true},
     {.name = "below a cache without room for its write",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}.cache({.max_unwritten = 1}, all_write());
        },
      .before = 1,

@@ -17,10 +17,10 @@ namespace caisson::test::situations {
 
 inline list of_gates() {
   return {
-    {.name = "in flight", .policies = [](cast_of_two&) { return stack{}; }},
+    {.name = "in flight", .policies = [](two_workers&) { return stack{}; }},
     {.name = "behind all layers",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}
            .deadline({.timeout = 25s})
            .retrier({.backoff = schedule::constant(1s), .idempotent = true})
@@ -29,22 +29,22 @@ inline list of_gates() {
            .semaphore({.permits = 100});
        }},
     {.name = "waiting for a worker that is to start again",
-     .policies = [](cast_of_two&) { return stack{}; },
+     .policies = [](two_workers&) { return stack{}; },
      .before = 1,
      .behind =
-       [](cast_of_two& x) {
+       [](two_workers& x) {
          return worker::supervised(x.worker.factory(),
                                    {.restart = schedule::constant(20s),
                                     .on_give_up = give_up_action::refuse});
        },
-     .prepare = [](cast_of_two& x) { x.worker.kill(); }},
+     .prepare = [](two_workers& x) { x.worker.kill(); }},
   };
 }
 
 // -- all of it ----------------------------------------------------------------
 
 inline list of_everything() {
-  auto policies = [](cast_of_two& x) {
+  auto policies = [](two_workers& x) {
     auto slow = only(&chaos_config::latency_rate);
     slow.latency = schedule::constant(1s);
     return stack{}

@@ -16,7 +16,7 @@
 namespace caisson::test {
 
 /// Those around a gate. Neither of the two answers unless asked to.
-struct cast_of_two {
+struct two_workers {
   virtual_time& world;
   scripted_worker worker;
   /// A canary, or who is asked before a call is repeated.
@@ -27,7 +27,7 @@ struct cast_of_two {
 struct situation {
   std::string name;
   /// The stack that brings it there.
-  std::function<stack(cast_of_two&)> policies;
+  std::function<stack(two_workers&)> policies;
   /// How many requests are made before it to bring it there.
   int before = 0;
   /// The content of a request, by its number.
@@ -39,11 +39,11 @@ struct situation {
   /// How long after the last one the call is where it is to be.
   duration wait = duration::zero();
   /// What is behind the gate, if it is not just the worker.
-  std::function<worker(cast_of_two&)> behind = [](cast_of_two& x) {
+  std::function<worker(two_workers&)> behind = [](two_workers& x) {
     return worker{x.worker.handle()};
   };
   /// What happens before the first request.
-  std::function<void(cast_of_two&)> prepare = [](cast_of_two&) {};
+  std::function<void(two_workers&)> prepare = [](two_workers&) {};
   /// The second actor matters.
   bool has_second = false;
   /// The gate may have something left to write after the last answer.

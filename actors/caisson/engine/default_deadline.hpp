@@ -1,4 +1,4 @@
-// The deadline of calls that bring none.
+// Default deadline of a gate, for calls without their own.
 #pragma once
 
 #include <caisson/base/time.hpp>

@@ -1,4 +1,4 @@
-// Interface of the actor, or the test, that an engine runs in.
+// Interface of an engine's host: an actor, a guard or a test.
 #pragma once
 
 #include <caisson/base/time.hpp>

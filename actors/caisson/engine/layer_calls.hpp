@@ -1,4 +1,4 @@
-// Layers take hold of calls, and lose them.
+// Hands calls to layers and takes them back.
 #pragma once
 
 #include <caisson/base/ensure.hpp>

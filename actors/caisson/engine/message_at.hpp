@@ -1,4 +1,4 @@
-// Messages that policies hold without looking at them.
+// Access to messages that policies hold as opaque pointers.
 #pragma once
 
 #include <caisson/caf/caf.hpp>

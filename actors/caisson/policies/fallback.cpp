@@ -93,7 +93,7 @@ decision fallback::complete(call_info& call, slot& notes, outcome& result,
       return give_up(saved, counter::declined);
   }
   auto next = next_for(saved, first);
-  if (auto why = obstacle(call, saved, next, e); why != counter::count_)
+  if (auto why = why_not(call, saved, next, e); why != counter::count_)
     return give_up(saved, why);
   if (next > first)
     count(counter::passed_over);
@@ -169,9 +169,9 @@ std::uint64_t fallback::next_for(const progress& saved,
   return i;
 }
 
-fallback::counter fallback::obstacle(const call_info& call,
-                                     const progress& saved, std::uint64_t next,
-                                     const env& e) const noexcept {
+fallback::counter fallback::why_not(const call_info& call,
+                                    const progress& saved, std::uint64_t next,
+                                    const env& e) const noexcept {
   if (saved.next == chain_.size())
     return counter::all_failed;
   if (e.now >= call.deadline)

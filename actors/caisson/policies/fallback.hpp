@@ -140,9 +140,9 @@ private:
                                        std::uint64_t i) const noexcept;
 
   // Why the call cannot go to the alternative `next`, or `count_` if it can.
-  [[nodiscard]] counter obstacle(const call_info& call, const progress& saved,
-                                 std::uint64_t next,
-                                 const env& e) const noexcept;
+  [[nodiscard]] counter why_not(const call_info& call, const progress& saved,
+                                std::uint64_t next,
+                                const env& e) const noexcept;
 
   decision answer(const call_info& call, progress& saved, env& e);
   decision give_up(progress& saved, counter why);

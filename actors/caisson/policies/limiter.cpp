@@ -122,23 +122,23 @@ decision limiter::admit(call_info& call, slot& notes, env& e) {
     if (s.permits <= source_.heaviest() && source_.take(s.permits)) [[likely]]
       return pass_at_once();
   }
-  return admit_with_care(call, s, e);
+  return admit_slow_path(call, s, e);
 }
 
-decision limiter::admit_with_care(const call_info& call, stay& s, env& e) {
+decision limiter::admit_slow_path(const call_info& call, stay& s, env& e) {
   if (has_waiters_)
     return admit_behind_waiters(call, s, e);
   if (s.permits > source_.heaviest())
-    return turn_away(counter::too_heavy, errc::rate_limited, call.id,
-                     duration::zero(), e);
+    return reject_call(counter::too_heavy, errc::rate_limited, call.id,
+                       duration::zero(), e);
   return enqueue(call, s, e);
 }
 
 decision limiter::admit_behind_waiters(const call_info& call, stay& s, env& e) {
   catch_up(e.now);
   if (s.permits > source_.heaviest())
-    return turn_away(counter::too_heavy, errc::rate_limited, call.id,
-                     duration::zero(), e);
+    return reject_call(counter::too_heavy, errc::rate_limited, call.id,
+                       duration::zero(), e);
   // If the wake-up is late, the waiting calls get the tokens first.
   serve(e);
   if (waiting_.empty() && promised_.take(source_, s.permits))
@@ -158,8 +158,8 @@ decision limiter::reserve(call_info& call, slot& notes,
   auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
   catch_up(e.now);
   if (s.permits > source_.heaviest())
-    return turn_away(counter::too_heavy, errc::rate_limited, call.id,
-                     duration::zero(), e);
+    return reject_call(counter::too_heavy, errc::rate_limited, call.id,
+                       duration::zero(), e);
   serve(e);
   if (waiting_.empty() && times.earliest <= e.now && e.now <= times.latest
       && promised_.take(source_, s.permits))
@@ -194,10 +194,10 @@ decision limiter::complete(call_info& call, slot& notes, outcome& result,
     seen_ = std::max(seen_, e.now);
     return decision::pass();
   }
-  return complete_with_care(call, notes.as<stay>(), result, e);
+  return complete_slow_path(call, notes.as<stay>(), result, e);
 }
 
-decision limiter::complete_with_care(const call_info& call, const stay& s,
+decision limiter::complete_slow_path(const call_info& call, const stay& s,
                                      const outcome& result, env& e) {
   catch_up(e.now);
   if (withdraw(s, call.id, e.now)) {
@@ -292,14 +292,14 @@ std::optional<decision> limiter::refusal(const call_info& call, time_point turn,
                                          time_point latest, env& e) {
   auto wait = time_until(turn, e.now);
   if (turn > latest || turn == never)
-    return turn_away(counter::rate_limited, errc::rate_limited, call.id, wait,
-                     e);
+    return reject_call(counter::rate_limited, errc::rate_limited, call.id, wait,
+                       e);
   // A call that goes down at its deadline has no time left to be answered in.
   if (turn >= call.deadline)
-    return turn_away(counter::past_deadline, errc::rate_limited, call.id, wait,
-                     e);
+    return reject_call(counter::past_deadline, errc::rate_limited, call.id,
+                       wait, e);
   if (waiting() >= config_.max_waiters)
-    return turn_away(counter::queue_full, errc::queue_full, call.id, wait, e);
+    return reject_call(counter::queue_full, errc::queue_full, call.id, wait, e);
   return std::nullopt;
 }
 
@@ -340,9 +340,9 @@ void limiter::drain_for(const outcome& result, env& e) {
   source_.drain(time_after(e.now, wait));
 }
 
-decision limiter::turn_away(counter why, errc code, call_id call,
-                            duration retry_after, env& e,
-                            std::string_view detail) {
+decision limiter::reject_call(counter why, errc code, call_id call,
+                              duration retry_after, env& e,
+                              std::string_view detail) {
   // `never` is no hint.
   if (retry_after == unlimited)
     retry_after = duration::zero();
@@ -393,8 +393,8 @@ decision limiter::expire(call_info& call, slot& notes, env& e) {
   waits_.refused(waited);
   auto retry_after = time_until(pass_time(s.permits), e.now);
   serve(e);
-  return turn_away(counter::timed_out, errc::wait_timeout, call.id, retry_after,
-                   e, detail::wait_text(waited));
+  return reject_call(counter::timed_out, errc::wait_timeout, call.id,
+                     retry_after, e, detail::wait_text(waited));
 }
 
 bool limiter::is_idle(time_point now) const noexcept {

@@ -118,16 +118,17 @@ private:
   void catch_up(time_point now);
   [[nodiscard]] detail::rate_source source_now() const;
 
-  decision admit_with_care(const call_info& call, stay& s, env& e);
+  decision admit_slow_path(const call_info& call, stay& s, env& e);
   decision admit_behind_waiters(const call_info& call, stay& s, env& e);
-  decision complete_with_care(const call_info& call, const stay& s,
+  decision complete_slow_path(const call_info& call, const stay& s,
                               const outcome& result, env& e);
   decision enqueue(const call_info& call, stay& s, env& e);
   std::optional<decision> refusal(const call_info& call, time_point turn,
                                   time_point latest, env& e);
   decision pass_at_once();
-  decision turn_away(counter why, errc code, call_id call, duration retry_after,
-                     env& e, std::string_view detail = {});
+  decision reject_call(counter why, errc code, call_id call,
+                       duration retry_after, env& e,
+                       std::string_view detail = {});
   void apply_result(const stay& s, const outcome& result, env& e);
   bool withdraw(const stay& s, call_id call, time_point now);
   void move_up(env& e);

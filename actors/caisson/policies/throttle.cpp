@@ -79,7 +79,7 @@ decision throttle::admit(call_info& call, slot&, env& e) {
     return let_pass(counter::passed_by_rate, e);
   if (e.now >= time_after(last_pass_, config_.pass_after))
     return let_pass(counter::forced, e);
-  return turn_away(call, e);
+  return reject_call(call, e);
 }
 
 decision throttle::complete(call_info&, slot&, outcome& result, env& e) {
@@ -109,7 +109,7 @@ decision throttle::let_pass(counter why, env& e) {
   return decision::pass();
 }
 
-decision throttle::turn_away(const call_info& call, env& e) {
+decision throttle::reject_call(const call_info& call, env& e) {
   // Callers that go on asking keep the probability up. Without these requests
   // it would fall, and the worker would get more than it was seen to bear.
   window_.add(true, e.now);

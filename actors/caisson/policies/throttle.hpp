@@ -154,7 +154,7 @@ private:
   enum class sign : std::uint8_t { accepted, not_accepted, none };
 
   decision let_pass(counter why, env& e);
-  decision turn_away(const call_info& call, env& e);
+  decision reject_call(const call_info& call, env& e);
   [[nodiscard]] sign judge(const outcome& o, env& e) const;
   void credit(const outcome& o, env& e);
   void move_to(bool throttling, std::string_view why, env& e);

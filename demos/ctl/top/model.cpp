@@ -69,7 +69,7 @@ finding finding_of_gate(const json& gate) {
 // -- rejections ---------------------------------------------------------------
 
 // Some policies have counters of these names that count something else.
-bool turns_away(const std::string& kind) {
+bool counts_rejections(const std::string& kind) {
   constexpr std::string_view further[] = {"cache", "fallback", "retrier",
                                           "canary"};
   return std::ranges::find(further, kind) == std::end(further);
@@ -125,7 +125,7 @@ std::vector<rejections> rejections_in(const json& gate) {
   std::vector<rejections> out;
   add_rejections(out, {}, object_in(gate, "metrics"));
   for (const auto& layer : list_in(gate, "layers"))
-    if (turns_away(text_in(layer, "kind")))
+    if (counts_rejections(text_in(layer, "kind")))
       add_rejections(out, text_in(layer, "name"), object_in(layer, "metrics"));
   return out;
 }
@@ -163,7 +163,7 @@ void top_model::take_list(const json& answer, time_point now) {
   }
   gates_ = std::move(next);
   places_ = std::move(places);
-  trouble_.clear();
+  error_.clear();
   seen_ = now;
 }
 
@@ -268,7 +268,7 @@ const gate_facts* top_model::find(const std::string& name) const {
 }
 
 void top_model::lose(const std::string& why) {
-  trouble_ = why.empty() ? "no answer" : why;
+  error_ = why.empty() ? "no answer" : why;
   for (auto& x : gates_) {
     x.history.interrupt();
     x.asked.reset();

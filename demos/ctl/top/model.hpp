@@ -117,7 +117,7 @@ public:
   [[nodiscard]] std::uint64_t missed_events() const { return missed_; }
 
   /// Why the last question got no answer; empty: it did.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
   /// When the gates were seen last.
   [[nodiscard]] std::optional<time_point> seen() const { return seen_; }
 
@@ -140,7 +140,7 @@ private:
   opened_gate opened_;
   std::map<std::string, std::deque<event_line>> events_;
   std::uint64_t missed_ = 0;
-  std::string trouble_;
+  std::string error_;
   std::optional<time_point> seen_;
 };
 

@@ -30,8 +30,8 @@ constexpr std::size_t most_updates = 8;
 } // namespace
 
 void take(top_model& to, const gate_update& update) {
-  if (!update.trouble.empty())
-    return to.lose(update.trouble);
+  if (!update.error.empty())
+    return to.lose(update.error);
   try {
     to.take_list(update.list, update.at);
     for (const auto& x : update.gates)
@@ -59,11 +59,11 @@ gate_update gate_reader::ask(const gate_selection& selection, duration time) {
     ask_events(out);
     ask_gates(out, selection, time_after(steady::now(), time));
   } catch (const json::exception&) {
-    out.trouble = strange_answer;
+    out.error = strange_answer;
   } catch (const std::exception& e) {
-    out.trouble = e.what();
+    out.error = e.what();
   }
-  if (!out.trouble.empty()) {
+  if (!out.error.empty()) {
     out.at = steady::now();
     // Its file may be of another run by now.
     disconnect();

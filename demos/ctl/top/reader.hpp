@@ -44,16 +44,16 @@ struct gate_update {
   };
 
   time_point at{};
-  /// Null if there is trouble.
+  /// Null after an error.
   nlohmann::ordered_json list;
   std::vector<about_one> gates;
   /// One answer for each request; none if events cannot be had.
   std::vector<nlohmann::ordered_json> events;
   /// Why the program has not answered; empty: it has.
-  std::string trouble;
+  std::string error;
 };
 
-/// Throws nothing for answers that make no sense: they are trouble.
+/// Throws nothing for answers that make no sense: they are errors.
 void take(top_model& to, const gate_update& update);
 
 /// Connects when it has to, also to the next run of the program, which writes

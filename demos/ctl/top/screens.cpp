@@ -29,7 +29,7 @@ constexpr const char* help_text[] = {
   "p50 p99 how long successful calls took, since the start",
   "flight  messages with the worker now",
   "waits   calls that wait for a layer or a worker now",
-  "rej/s   calls turned away per second, mostly by what",
+  "rej/s   calls rejected per second, mostly by what",
   "Rates are means of the last five seconds. p50, p99 and",
   "rejections are of the gates on the screen; others take turns.",
 };
@@ -47,7 +47,7 @@ text_line title_line(const top_model& model, const top_view& view,
   auto late = model.seen()
               && notes.now - *model.seen() > std::max<duration>(
                    std::chrono::seconds(5), 3 * notes.interval);
-  if (!model.trouble().empty() || !model.seen()) {
+  if (!model.error().empty() || !model.seen()) {
     out.add("  ");
     out.add(model.seen() ? "no connection, " : "", paint::bad);
     out.add(age_of(model, notes.now), paint::bad);
@@ -123,9 +123,9 @@ text_line last_line(const top_model& model, const top_view& view,
 std::vector<text_line> last_lines(const top_model& model, const top_view& view,
                                   const screen_size& size,
                                   const terminal_look& look) {
-  if (model.trouble().empty() || view.typing || size.rows < 2)
+  if (model.error().empty() || view.typing || size.rows < 2)
     return {last_line(model, view, look)};
-  return wrapped_lines(harmless(model.trouble(), look.utf8), size.columns,
+  return wrapped_lines(harmless(model.error(), look.utf8), size.columns,
                        std::clamp<std::size_t>(size.rows / 5, 1, 3), look.utf8);
 }
 
@@ -170,7 +170,7 @@ draw_screen(const top_model& model, top_view& view, const screen_size& size,
   else
     body = part_of(gate_lines(model, size.columns, look, notes),
                    view.lines_above, height);
-  if (!model.trouble().empty() && !view.help)
+  if (!model.error().empty() && !view.help)
     for (auto& x : body)
       x.fade();
   std::ranges::move(body, std::back_inserter(out));

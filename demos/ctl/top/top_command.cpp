@@ -89,11 +89,11 @@ void print_once(const top_options& options, duration interval,
   auto look = [&] {
     constexpr auto any = std::numeric_limits<std::size_t>::max();
     auto update = reader.ask({{}, false, any}, std::chrono::seconds(30));
-    if (!update.trouble.empty())
-      throw ctl_error{update.trouble};
+    if (!update.error.empty())
+      throw ctl_error{update.error};
     take(model, update);
-    if (!model.trouble().empty())
-      throw ctl_error{model.trouble()};
+    if (!model.error().empty())
+      throw ctl_error{model.error()};
   };
   look();
   parts.sleep(interval);
@@ -123,8 +123,8 @@ public:
     // What is wrong from the beginning is said where it stays.
     auto first = reader_.ask({}, notes_.interval);
     take(model_, first);
-    if (!model_.trouble().empty())
-      throw ctl_error{model_.trouble()};
+    if (!model_.error().empty())
+      throw ctl_error{model_.error()};
     noted_signals signals;
     full_screen screen{parts_.keyboard, parts_.screen};
     background_reader background{reader_, notes_.interval};

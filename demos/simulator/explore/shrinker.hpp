@@ -1,4 +1,4 @@
-// Makes what was found as small as it can be.
+// Shrinks a set of faults to the smallest that breaks the same rule.
 #pragma once
 
 #include <simulator/explore/fault_menu.hpp>

@@ -69,7 +69,8 @@ remote_watch::check(const std::vector<worker_view>& all, duration now) {
     reported_alone_ = false;
   }
   alone_for_ = now - alone_since_;
-  if (!home_ && alone_for_ >= patience && !std::exchange(reported_alone_, true))
+  if (!local_ && alone_for_ >= patience
+      && !std::exchange(reported_alone_, true))
     out.push_back(fmt::format("no worker is connected; waiting for one, for at "
                               "most {}",
                               to_text(wait_)));
@@ -77,7 +78,7 @@ remote_watch::check(const std::vector<worker_view>& all, duration now) {
 }
 
 std::optional<std::string> remote_watch::hopeless() const {
-  if (home_ || connected_ > 0)
+  if (local_ || connected_ > 0)
     return std::nullopt;
   if (all_refused_)
     return "none of the workers can be used";
@@ -87,11 +88,11 @@ std::optional<std::string> remote_watch::hopeless() const {
 }
 
 std::string run_counts_text(const std::vector<worker_view>& all,
-                            std::uint64_t home) {
+                            std::uint64_t local) {
   std::string out = "runs: ";
   for (const auto& x : all)
     out += fmt::format("{} {}, ", x.name, grouped(x.played));
-  return out + "this machine " + grouped(home);
+  return out + "this machine " + grouped(local);
 }
 
 } // namespace caisson::sim

@@ -20,9 +20,9 @@ public:
   /// Workers are reported that have not answered for so long.
   static constexpr duration patience = std::chrono::seconds(3);
 
-  /// `home`: this machine executes runs, too. `wait`: how long it may be that
+  /// `local`: this machine executes runs, too. `wait`: how long it may be that
   /// nobody does.
-  remote_watch(bool home, duration wait) : home_(home), wait_(wait) {}
+  remote_watch(bool local, duration wait) : local_(local), wait_(wait) {}
 
   /// What there is to say at `now`, a time since the beginning.
   [[nodiscard]] std::vector<std::string>
@@ -45,7 +45,7 @@ private:
   void check(const worker_view& x, known& k, duration now,
              std::vector<std::string>& out);
 
-  bool home_;
+  bool local_;
   duration wait_;
   std::vector<known> known_;
   std::size_t connected_ = 0;
@@ -58,6 +58,6 @@ private:
 
 /// `runs: 127.0.0.1:4001 60, 127.0.0.1:4002 58, this machine 12`
 [[nodiscard]] std::string run_counts_text(const std::vector<worker_view>& all,
-                                          std::uint64_t home);
+                                          std::uint64_t local);
 
 } // namespace caisson::sim

@@ -4,8 +4,8 @@
 
 namespace caisson::sim {
 
-run_queue::run_queue(const std::vector<std::size_t>& runs, bool home)
-  : home_(home), open_(runs.begin(), runs.end()) {}
+run_queue::run_queue(const std::vector<std::size_t>& runs, bool local)
+  : local_(local), open_(runs.begin(), runs.end()) {}
 
 std::optional<std::size_t> run_queue::take_from(std::set<std::size_t>& from) {
   if (from.empty())
@@ -24,10 +24,10 @@ std::optional<std::size_t> run_queue::pop_remote() {
 std::optional<std::size_t> run_queue::pop_local() {
   std::unique_lock lock{mutex_};
   changed_.wait(
-    lock, [this] { return over() || !open_.empty() || !home_only_.empty(); });
+    lock, [this] { return over() || !open_.empty() || !local_only_.empty(); });
   if (over())
     return std::nullopt;
-  return take_from(home_only_.empty() ? open_ : home_only_);
+  return take_from(local_only_.empty() ? open_ : local_only_);
 }
 
 void run_queue::give_back(std::size_t run, bool lost) {
@@ -35,8 +35,8 @@ void run_queue::give_back(std::size_t run, bool lost) {
   if (out_.erase(run) == 0)
     return;
   auto given_up = lost && ++losses_[run] >= most_losses;
-  (given_up && home_ ? home_only_ : open_).insert(run);
-  if (given_up && !home_) {
+  (given_up && local_ ? local_only_ : open_).insert(run);
+  if (given_up && !local_) {
     given_up_ = run;
     ended_ = true;
   }
@@ -65,7 +65,7 @@ bool run_queue::wait(std::int64_t milliseconds) {
 
 std::size_t run_queue::left() const {
   std::lock_guard guard{mutex_};
-  return open_.size() + home_only_.size() + out_.size();
+  return open_.size() + local_only_.size() + out_.size();
 }
 
 std::optional<std::size_t> run_queue::given_up() const {

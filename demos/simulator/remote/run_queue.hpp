@@ -23,9 +23,9 @@ public:
   /// one gets it: it may be what crashes them.
   static constexpr std::uint32_t most_losses = 5;
 
-  /// `home`: whether this machine takes part. It then executes itself what
+  /// `local`: whether this machine takes part. It then executes itself what
   /// workers were lost with.
-  run_queue(const std::vector<std::size_t>& runs, bool home);
+  run_queue(const std::vector<std::size_t>& runs, bool local);
 
   /// For a worker elsewhere.
   [[nodiscard]] std::optional<std::size_t> pop_remote();
@@ -56,15 +56,15 @@ public:
 
 private:
   [[nodiscard]] bool over() const {
-    return ended_ || (open_.empty() && home_only_.empty() && out_.empty());
+    return ended_ || (open_.empty() && local_only_.empty() && out_.empty());
   }
   std::optional<std::size_t> take_from(std::set<std::size_t>& from);
 
-  const bool home_;
+  const bool local_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::set<std::size_t> open_;
-  std::set<std::size_t> home_only_;
+  std::set<std::size_t> local_only_;
   std::set<std::size_t> out_;
   std::map<std::size_t, std::uint32_t> losses_;
   std::optional<std::size_t> given_up_;

@@ -1,4 +1,4 @@
-// Says in words what `caisson tune` has found.
+// Sentences about the result of `caisson tune`.
 #pragma once
 
 #include <simulator/tune/tune_outcome.hpp>

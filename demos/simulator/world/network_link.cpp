@@ -282,7 +282,7 @@ void network_link::ask_for_connection(std::uint64_t key, parcel& p) {
           key);
       return;
     case connection_pool::grant::refused:
-      return turn_away(key, p, errc::queue_full);
+      return reject_parcel(key, p, errc::queue_full);
   }
 }
 
@@ -296,7 +296,7 @@ void network_link::has_connection(std::uint64_t key, parcel& p,
 }
 
 // The service has seen nothing of the call.
-void network_link::turn_away(std::uint64_t key, parcel& p, errc code) {
+void network_link::reject_parcel(std::uint64_t key, parcel& p, errc code) {
   auto from = std::move(p.from);
   forget(key, p, from);
   from.answer(
@@ -307,7 +307,7 @@ void network_link::turn_away(std::uint64_t key, parcel& p, errc code) {
 
 void network_link::wait_is_over(std::uint64_t key, parcel& p) {
   connections_.expire(key, p.to, p.use);
-  turn_away(key, p, errc::wait_timeout);
+  reject_parcel(key, p, errc::wait_timeout);
 }
 
 // Whether the caller gave up what was not sent yet; then it is forgotten.

@@ -114,7 +114,7 @@ private:
   void ask_for_connection(std::uint64_t key, parcel& p);
   void has_connection(std::uint64_t key, parcel& p,
                       link_connections::grant how);
-  void turn_away(std::uint64_t key, parcel& p, errc code);
+  void reject_parcel(std::uint64_t key, parcel& p, errc code);
   void wait_is_over(std::uint64_t key, parcel& p);
   void release(parcel& p, bool open);
   void reassign(std::size_t replica, std::uint32_t age, bool open);

@@ -1,4 +1,4 @@
-// Records that are named by keys which never come back.
+// Pool of reused records, found by keys that are never used again.
 #pragma once
 
 #include <cstddef>

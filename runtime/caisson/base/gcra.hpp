@@ -1,4 +1,4 @@
-// The arithmetic of a rate limit: exact, in integers, without drift.
+// GCRA token bucket: the exact arithmetic of a rate limit, in integers.
 //
 // This is the generic cell rate algorithm in its form as a continuous-state
 // leaky bucket (ITU-T I.371, annex A), counted from the other end: not what has

@@ -1,4 +1,4 @@
-// A rate limit over a window that moves with time.
+// Sliding-window counter: a rate limit over a window that moves with time.
 #pragma once
 
 #include <caisson/base/window_count.hpp>

@@ -1,5 +1,5 @@
-// Sliding windows over the results of calls: the last n of them, or those of
-// the last t seconds.
+// Sliding windows over results of calls: count-based (the last n calls) and
+// time-based (the last t seconds).
 #pragma once
 
 #include <caisson/base/ensure.hpp>

@@ -149,7 +149,7 @@ private:
   void serve_waiting(env& e);
   bool refuse_if_due(partitioned_limit::part p, env& e);
   decision hold(const waiter& w, time_point deadline, time_point now);
-  void turn_away(const waiter& w, Counter why, errc code, env& e);
+  void reject_waiter(const waiter& w, Counter why, errc code, env& e);
   decision refuse_waiter(const waiter& w, Counter why, errc code, env& e);
 
   [[nodiscard]] time_point latest_start(time_point deadline,
@@ -208,7 +208,7 @@ decision lending_base<Derived, Config, Counter>::enqueue(const call_info& call,
     auto w = permits_.make_room(call, s, e.now);
     if (!w)
       return refuse_newcomer(call, s, e);
-    turn_away(*w, Counter::evicted, errc::queue_full, e);
+    reject_waiter(*w, Counter::evicted, errc::queue_full, e);
   }
   this->count(Counter::queued);
   permits_.join(call, s, e.now, time_after(e.now, c.max_wait),
@@ -301,11 +301,11 @@ bool lending_base<Derived, Config, Counter>::refuse_if_due(
   partitioned_limit::part p, env& e) {
   if (measures_
       && e.now >= latest_start(deadline_of(permits_.next_of(p), e), e.now)) {
-    turn_away(permits_.drop_next(p), Counter::out_of_time, errc::shed, e);
+    reject_waiter(permits_.drop_next(p), Counter::out_of_time, errc::shed, e);
     return true;
   }
   if (permits_.sheds_next(p, e.now)) {
-    turn_away(permits_.drop_next(p), Counter::shed, errc::shed, e);
+    reject_waiter(permits_.drop_next(p), Counter::shed, errc::shed, e);
     return true;
   }
   return false;
@@ -319,7 +319,7 @@ void lending_base<Derived, Config, Counter>::adapt_queue(env& e) {
   if (measures_ != c.queue.reject_hopeless)
     forget_queue(e);
   permits_.take_heavier(self().most(), [&](const waiter& w) {
-    turn_away(w, Counter::outgrown, errc::queue_full, e);
+    reject_waiter(w, Counter::outgrown, errc::queue_full, e);
   });
   serve(e);
   note_idle();
@@ -360,9 +360,9 @@ void lending_base<Derived, Config, Counter>::list_queue(
 // -- refusals -----------------------------------------------------------------
 
 template <class Derived, class Config, class Counter>
-void lending_base<Derived, Config, Counter>::turn_away(const waiter& w,
-                                                       Counter why, errc code,
-                                                       env& e) {
+void lending_base<Derived, Config, Counter>::reject_waiter(const waiter& w,
+                                                           Counter why,
+                                                           errc code, env& e) {
   e.reject(w.call, code);
   refuse_waiter(w, why, code, e);
 }

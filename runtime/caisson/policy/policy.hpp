@@ -3,8 +3,8 @@
 // A policy is a state machine. It never blocks, reads no clock, has no random
 // source of its own and does not depend on CAF. It gets time, randomness and
 // calls as arguments, and returns decisions and the time of its next wake-up. A
-// gate (or a test) hosts a stack of policies and guarantees, for each call and
-// each policy:
+// host (a gate, a guard or a test) has a stack of policies and guarantees, for
+// each call and each policy:
 //
 //   admit ─┬─ pass ───────────────────────────┐
 //          ├─ reject: the call is over here   │
@@ -23,7 +23,7 @@
 //
 // So every admission is followed by exactly one `complete` that passes or
 // exactly one `abandon`, whatever happens to worker or caller, as long as the
-// gate lives. All calls come from one actor, so no locks are needed.
+// host lives. The host makes one call at a time, so no locks are needed.
 #pragma once
 
 #include <caisson/base/random.hpp>

@@ -38,8 +38,8 @@ struct enum_names<wait_order> {
 
 /// What the orders need, and which waiting calls are rejected early.
 struct queue_settings {
-  /// `adaptive_lifo`: the newest is next while more than so many calls wait; 0
-  /// to 999999, default 10, less than may wait.
+  /// `adaptive_lifo`: the newest is next while more than this many calls wait;
+  /// 0 to 999999, default 10, less than may wait.
   std::uint32_t lifo_above = 10;
 
   /// `codel`: waits shorter than this are good; 1us to 1h, default 5ms.
@@ -49,7 +49,7 @@ struct queue_settings {
   /// to 1h, at least `codel_target`, default 100ms.
   duration codel_interval = std::chrono::milliseconds(100);
 
-  /// `codel`: no call is shed if fewer than so many would still wait; 0 to
+  /// `codel`: no call is shed if fewer than this many would still wait; 0 to
   /// 999999, default 1, less than may wait.
   std::uint32_t codel_keep = 1;
 

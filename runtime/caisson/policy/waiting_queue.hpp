@@ -1,4 +1,4 @@
-// Calls that wait for something of which there is too little.
+// Queue of calls that wait for a permit or a token.
 #pragma once
 
 #include <caisson/base/pooled_list.hpp>

@@ -179,7 +179,7 @@ TEST_F(http_front_test, keeps_no_idle_connection_while_others_wait) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 10s);
 }
 
-TEST_F(http_front_test, turns_away_what_has_no_place) {
+TEST_F(http_front_test, rejects_what_has_no_place) {
   http_front front{*sys, gate, {.threads = 1, .max_waiting = 1, .timeout = 2s}};
   std::vector<std::thread> clients;
   std::atomic<int> late{0};

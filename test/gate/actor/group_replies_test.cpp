@@ -50,12 +50,12 @@ std::vector<group_place> group_places() {
   };
 }
 
-struct group_mishap {
+struct group_disturbance {
   std::string name;
   std::function<void(group_of_gates&)> run;
 };
 
-std::ostream& operator<<(std::ostream& out, const group_mishap& x) {
+std::ostream& operator<<(std::ostream& out, const group_disturbance& x) {
   return out << x.name;
 }
 
@@ -66,7 +66,7 @@ void kill_again_and_again(group_of_gates& x, std::size_t i) {
   }
 }
 
-std::vector<group_mishap> group_mishaps() {
+std::vector<group_disturbance> group_disturbances() {
   return {
     {"nothing, for an hour", [](auto&) {}},
     {"the first worker dies",
@@ -123,7 +123,7 @@ std::vector<group_mishap> group_mishaps() {
 
 class group_replies_test
   : public testing::TestWithParam<std::tuple<
-      group_place, group_mishap, group_strategy, give_up_action, int>> {
+      group_place, group_disturbance, group_strategy, give_up_action, int>> {
 protected:
   group_replies_test()
     : seed(std::get<4>(GetParam())),
@@ -155,7 +155,7 @@ protected:
 INSTANTIATE_TEST_SUITE_P(
   all, group_replies_test,
   testing::Combine(
-    testing::ValuesIn(group_places()), testing::ValuesIn(group_mishaps()),
+    testing::ValuesIn(group_places()), testing::ValuesIn(group_disturbances()),
     testing::Values(group_strategy::one_for_one, group_strategy::one_for_all,
                     group_strategy::rest_for_one),
     testing::Values(give_up_action::quit, give_up_action::refuse),

@@ -14,12 +14,12 @@ namespace caisson::test {
 namespace {
 
 /// What happens then.
-struct mishap {
+struct disturbance {
   std::string name;
-  std::function<void(cast_of_two&, const caf::actor& gate)> run;
+  std::function<void(two_workers&, const caf::actor& gate)> run;
 };
 
-std::ostream& operator<<(std::ostream& out, const mishap& x) {
+std::ostream& operator<<(std::ostream& out, const disturbance& x) {
   return out << x.name;
 }
 
@@ -36,56 +36,56 @@ void fail_all(virtual_time& world, scripted_worker& w) {
   }
 }
 
-std::vector<mishap> mishaps() {
+std::vector<disturbance> disturbances() {
   return {
     {"nothing, for an hour", [](auto&, auto&) {}},
     {"the worker answers late",
-     [](cast_of_two& x, auto&) {
+     [](two_workers& x, auto&) {
        x.world.advance(31s);
        answer_all(x.worker);
      }},
     {"the worker answers an error",
-     [](cast_of_two& x, auto&) { fail_all(x.world, x.worker); }},
+     [](two_workers& x, auto&) { fail_all(x.world, x.worker); }},
     {"the worker quits with the request taken",
-     [](cast_of_two& x, auto&) { x.worker.quit(); }},
+     [](two_workers& x, auto&) { x.worker.quit(); }},
     {"the worker is killed",
-     [](cast_of_two& x, auto&) { x.world.kill(x.worker.handle()); }},
+     [](two_workers& x, auto&) { x.world.kill(x.worker.handle()); }},
     {"the gate is stopped",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        stop_gate(g);
        x.world.run_until_idle();
      }},
     {"the gate is killed",
-     [](cast_of_two& x, const caf::actor& g) { x.world.kill(g); }},
+     [](two_workers& x, const caf::actor& g) { x.world.kill(g); }},
     {"the gate is drained",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        x.world.send(g, drain{});
        answer_all(x.worker);
      }},
     {"the gate is drained and then stopped",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        x.world.send(g, drain{});
        x.world.advance(1s);
        stop_gate(g);
        x.world.run_until_idle();
      }},
     {"the layers are disabled",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        x.world.request(g, command{operator_command::off});
        answer_all(x.worker);
      }},
     {"the layers only observe",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        x.world.request(g, command{operator_command::observe});
        answer_all(x.worker);
      }},
     {"everything is reset",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        x.world.request(g, command{operator_command::reset});
        answer_all(x.worker);
      }},
     {"worker and gate die together",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        stop_gate(x.worker.handle());
        stop_gate(g);
        x.world.run_until_idle();
@@ -94,40 +94,40 @@ std::vector<mishap> mishaps() {
 }
 
 // For calls that depend on the second actor as well.
-std::vector<mishap> mishaps_of_second() {
+std::vector<disturbance> disturbances_of_second() {
   return {
     {"the second actor answers late",
-     [](cast_of_two& x, auto&) {
+     [](two_workers& x, auto&) {
        x.world.advance(31s);
        answer_all(x.second);
      }},
     {"the second actor answers an error",
-     [](cast_of_two& x, auto&) { fail_all(x.world, x.second); }},
+     [](two_workers& x, auto&) { fail_all(x.world, x.second); }},
     {"both answer",
-     [](cast_of_two& x, auto&) {
+     [](two_workers& x, auto&) {
        answer_all(x.second);
        answer_all(x.worker);
      }},
     {"the second actor quits with the request taken",
-     [](cast_of_two& x, auto&) { x.second.quit(); }},
+     [](two_workers& x, auto&) { x.second.quit(); }},
     {"both are killed",
-     [](cast_of_two& x, auto&) {
+     [](two_workers& x, auto&) {
        caf::anon_send_exit(x.worker.handle(), caf::exit_reason::kill);
        x.world.kill(x.second.handle());
      }},
     {"the second actor dies while the gate drains",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        x.world.send(g, drain{});
        x.second.quit();
        answer_all(x.worker);
      }},
     {"the layers are disabled before the second actor answers",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        x.world.request(g, command{operator_command::off});
        answer_all(x.second);
      }},
     {"everything is reset before the second actor answers",
-     [](cast_of_two& x, const caf::actor& g) {
+     [](two_workers& x, const caf::actor& g) {
        x.world.request(g, command{operator_command::reset});
        answer_all(x.second);
      }},
@@ -135,7 +135,7 @@ std::vector<mishap> mishaps_of_second() {
 }
 
 class one_reply_test : public testing::TestWithParam<
-                         std::tuple<situation, mishap, host_kind, int>> {
+                         std::tuple<situation, disturbance, host_kind, int>> {
 protected:
   one_reply_test()
     : seed(std::get<3>(GetParam())),
@@ -168,13 +168,13 @@ protected:
 
   int seed;
   virtual_time world;
-  cast_of_two cast{world, scripted_worker{world}, scripted_worker{world}};
+  two_workers cast{world, scripted_worker{world}, scripted_worker{world}};
   std::vector<pending_answer> answers;
 };
 
 INSTANTIATE_TEST_SUITE_P(all, one_reply_test,
                          testing::Combine(testing::ValuesIn(situations::all()),
-                                          testing::ValuesIn(mishaps()),
+                                          testing::ValuesIn(disturbances()),
                                           testing::Values(host_kind::gate,
                                                           host_kind::local),
                                           testing::Range(0, 8)));
@@ -182,18 +182,18 @@ INSTANTIATE_TEST_SUITE_P(all, one_reply_test,
 INSTANTIATE_TEST_SUITE_P(
   second, one_reply_test,
   testing::Combine(testing::ValuesIn(situations::with_second()),
-                   testing::ValuesIn(mishaps_of_second()),
+                   testing::ValuesIn(disturbances_of_second()),
                    testing::Values(host_kind::gate, host_kind::local),
                    testing::Range(0, 8)));
 
 TEST_P(one_reply_test, every_request_gets_exactly_one_answer) {
-  auto& [situation, mishap, host, order] = GetParam();
+  auto& [situation, disturbance, host, order] = GetParam();
   situation.prepare(cast);
   auto g = spawn_host(host, world, situation.behind(cast),
                       situation.policies(cast));
   world.run_until_idle();
   ask(situation, g);
-  mishap.run(cast, g);
+  disturbance.run(cast, g);
   world.advance(1h);
   for (auto& a : answers)
     EXPECT_EQ(a.count(), 1u);
@@ -214,7 +214,7 @@ CAISSON_ALL_ORDERS(caller_test);
 
 TEST_P(caller_test, a_dead_caller_leaves_nothing_behind) {
   for (auto& s : situations::all()) {
-    cast_of_two cast{world, make_worker(), make_worker()};
+    two_workers cast{world, make_worker(), make_worker()};
     s.prepare(cast);
     auto g = gate(s.behind(cast), s.policies(cast));
     auto caller = world.make_probe();

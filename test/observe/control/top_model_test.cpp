@@ -215,7 +215,7 @@ TEST(top_model, a_gate_that_goes_is_forgotten) {
 
 // -- rejections ---------------------------------------------------------------
 
-TEST(top_model, counts_what_was_turned_away_and_by_what) {
+TEST(top_model, counts_what_was_rejected_and_by_what) {
   top_model model{1s};
   auto gate = [](std::int64_t open, std::int64_t full, std::int64_t draining,
                  std::int64_t cache) {
@@ -248,9 +248,9 @@ TEST(top_model, counts_what_was_turned_away_and_by_what) {
   EXPECT_EQ(x.main_reason, "");
   // Not after a loss.
   model.lose("it has ended");
-  EXPECT_EQ(model.trouble(), "it has ended");
+  EXPECT_EQ(model.error(), "it has ended");
   EXPECT_FALSE(take(gate(500, 120, 9, 900), 7).rejected);
-  EXPECT_EQ(model.trouble(), "");
+  EXPECT_EQ(model.error(), "");
 }
 
 TEST(top_model, a_gate_that_sheds_says_so) {
@@ -388,13 +388,13 @@ TEST(top_model, other_answers_are_trouble_and_change_no_gate) {
     update.at = top_time(1);
     update.list = answer::parse(text);
     ctl::take(model, update);
-    EXPECT_THAT(model.trouble(), testing::HasSubstr("in another way")) << text;
+    EXPECT_THAT(model.error(), testing::HasSubstr("in another way")) << text;
     ASSERT_EQ(model.gates().size(), 1u) << text;
     EXPECT_EQ(model.gates()[0].name, "a") << text;
   }
   // What is missing is nothing.
   model.take_list(answer::parse(R"({"gates":[{"name":"b"},{}]})"), top_time(2));
-  EXPECT_EQ(model.trouble(), "");
+  EXPECT_EQ(model.error(), "");
   EXPECT_EQ(model.gates().size(), 2u);
 }
 

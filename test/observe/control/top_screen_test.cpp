@@ -198,11 +198,11 @@ TEST_F(top_screen, fits_any_size) {
   two_gates();
   for (auto opened : {false, true})
     for (auto help : {false, true})
-      for (auto trouble : {false, true}) {
+      for (auto error : {false, true}) {
         view.opened = opened ? "payments" : "";
         model.open(view.opened);
         view.help = help;
-        if (trouble)
+        if (error)
           model.lose("no " + std::string(300, 'x') + " here");
         for (std::size_t columns = 1; columns < 130; columns += 3)
           for (std::size_t rows = 1; rows < 40; rows += 2)

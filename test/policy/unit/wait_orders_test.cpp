@@ -356,7 +356,7 @@ TEST(wait_orders, full_queues_in_order_of_arrival_refuse_the_newcomer) {
   }
 }
 
-TEST(wait_orders, full_adaptive_lifo_turns_away_the_oldest) {
+TEST(wait_orders, full_adaptive_lifo_rejects_the_oldest) {
   auto c = ordered(wait_order::adaptive_lifo, 2);
   c.queue.lifo_above = 1;
   order_rig h{c};
@@ -366,7 +366,7 @@ TEST(wait_orders, full_adaptive_lifo_turns_away_the_oldest) {
   EXPECT_EQ(h.count("evicted"), 1);
 }
 
-TEST(wait_orders, full_deadline_first_turns_away_the_least_urgent) {
+TEST(wait_orders, full_deadline_first_rejects_the_least_urgent) {
   order_rig h{ordered(wait_order::deadline_first, 2)};
   h.arrive();
   h.due(2s);
@@ -377,7 +377,7 @@ TEST(wait_orders, full_deadline_first_turns_away_the_least_urgent) {
   EXPECT_EQ(refused(h), (ids{3, 4}));
 }
 
-TEST(wait_orders, full_priority_turns_away_the_least_important) {
+TEST(wait_orders, full_priority_rejects_the_least_important) {
   order_rig h{ordered(wait_order::priority, 2)};
   h.arrive();
   h.of(0);
@@ -388,7 +388,7 @@ TEST(wait_orders, full_priority_turns_away_the_least_important) {
   EXPECT_EQ(refused(h), (ids{2, 4}));
 }
 
-TEST(wait_orders, full_fair_turns_away_the_newest_of_the_longest) {
+TEST(wait_orders, full_fair_rejects_the_newest_of_the_longest) {
   order_rig h{ordered(wait_order::fair, 3)};
   h.keyed("a");
   h.keyed("a");

@@ -178,11 +178,11 @@ TEST(work_clock, supports_the_extremes) {
 // -- against a naive model ----------------------------------------------------
 
 // Knows what is left of each piece, and looks at all of them each time.
-class naive_work {
+class reference_work {
 public:
   using handle = std::uint64_t;
 
-  explicit naive_work(std::uint32_t cores) : cores_(cores) {}
+  explicit reference_work(std::uint32_t cores) : cores_(cores) {}
 
   handle begin(time_point now, std::uint64_t payload, duration length) {
     advance(now);
@@ -319,7 +319,7 @@ private:
   }
 
   work_clock fast_;
-  naive_work slow_;
+  reference_work slow_;
   time_point now_ = clock_start;
   std::vector<work_clock::handle> pieces_;
 };

@@ -9,7 +9,7 @@ namespace {
 class watch_test : public world_test {
 protected:
   // Sends itself a number for ever, once it got one.
-  caf::actor make_restless() {
+  caf::actor make_endless() {
     return own(caf::actor_cast<caf::actor>(
       world.system().spawn([](caf::event_based_actor* self) -> caf::behavior {
         return {
@@ -38,7 +38,7 @@ protected:
 CAISSON_ALL_ORDERS(watch_test);
 
 TEST_P(watch_test, ends_what_never_becomes_idle) {
-  auto x = make_restless();
+  auto x = make_endless();
   int asked = 0;
   world.watch([&] { return ++asked < 10; });
   world.user().send(x, std::int32_t{0});
@@ -87,7 +87,7 @@ TEST_P(watch_test, an_answer_can_be_waited_for_in_a_world_that_never_rests) {
   // In FIFO order an actor that always has mail leaves no turn to others.
   if (GetParam() == 0)
     return;
-  auto x = make_restless();
+  auto x = make_endless();
   auto service = own(caf::actor_cast<caf::actor>(
     world.system().spawn([](caf::event_based_actor*) -> caf::behavior {
       return {[](std::int32_t n) { return 2 * n; }};

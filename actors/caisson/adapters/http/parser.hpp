@@ -1,4 +1,4 @@
-// Takes a message of HTTP/1 apart, and refuses all whose end is not certain.
+// Parser of HTTP/1 messages; refuses those whose end is ambiguous.
 #pragma once
 
 #include <caisson/adapters/http/messages.hpp>

@@ -174,7 +174,7 @@ struct http_server::parts {
       if (has_room(x.peer))
         add(std::move(x));
       else
-        turn_away(x.fd);
+        reject_connection(x.fd);
     }
   }
 
@@ -205,7 +205,7 @@ struct http_server::parts {
     return false;
   }
 
-  void turn_away(int socket) {
+  void reject_connection(int socket) {
     owned_fd fd{socket};
     ++rejected;
     // A handshake would take more than there is.
@@ -224,7 +224,7 @@ struct http_server::parts {
     auto fd = s.fd;
     std::unique_ptr<http_tls_session> session;
     if (tls && !(session = tls->begin(fd, now)))
-      return turn_away(fd);
+      return reject_connection(fd);
     auto& x = all.add(std::move(s),
                       {.start_line = 8'192, .body = limits.max_body},
                       std::move(session));
@@ -244,8 +244,8 @@ struct http_server::parts {
 
   void go_on(http_connection& x) {
     switch (x.phase) {
-      case phase::greeting:
-        return greet(x);
+      case phase::handshake:
+        return continue_handshake(x);
       case phase::reading:
         return x.read() ? look_at(x) : all.remove(x);
       case phase::writing:
@@ -257,15 +257,15 @@ struct http_server::parts {
     }
   }
 
-  void greet(http_connection& x) {
-    switch (x.greet()) {
+  void continue_handshake(http_connection& x) {
+    switch (x.continue_handshake()) {
       case http_tls_step::result::done:
         all.enter(x, phase::reading);
         all.set_timer(x, now + limits.idle_timeout);
         return await(x, EPOLLIN);
       case http_tls_step::result::over:
         ++failed_handshakes;
-        return end_greeting(x);
+        return end_handshake(x);
       case http_tls_step::result::wants_read:
       case http_tls_step::result::wants_write:
         return await(x, EPOLLIN);
@@ -274,7 +274,7 @@ struct http_server::parts {
 
   // The client gets time to read why: an alert of TLS, or an answer to one that
   // speaks plain HTTP.
-  void end_greeting(http_connection& x) {
+  void end_handshake(http_connection& x) {
     if (x.tls->spoke_http()) {
       x.tls.reset();
       auto answer = short_answer(400);
@@ -410,7 +410,7 @@ struct http_server::parts {
       else if (x->phase == phase::answering)
         answer_for_threads(*x);
       else {
-        failed_handshakes += x->phase == phase::greeting ? 1 : 0;
+        failed_handshakes += x->phase == phase::handshake ? 1 : 0;
         all.remove(*x);
       }
     }
@@ -431,7 +431,7 @@ struct http_server::parts {
     entrance.reset();
     std::vector<http_connection*> idle;
     all.for_each([&](http_connection& x) {
-      if (x.phase == phase::greeting || x.phase == phase::reading)
+      if (x.phase == phase::handshake || x.phase == phase::reading)
         idle.push_back(&x);
       if (x.phase == phase::lingering) {
         x.linger_until = std::min(x.linger_until, now + linger_time_at_end);

@@ -150,8 +150,7 @@ private:
     }
     if (connection_)
       if (auto failure = set_up_session(until)) {
-        x.problem = failure->text.empty() ? "connect timed out"
-                                          : failure->text;
+        x.problem = failure->text.empty() ? "connect timed out" : failure->text;
         reset();
       }
     return x.problem;

@@ -94,9 +94,10 @@ struct adaptive_limit_config {
   /// case.
   duration max_baseline = unlimited;
 
-  /// Gradient and Vegas: how much later (gradient) or earlier (Vegas) than said
-  /// the baseline is measured at most, as a share; 0 to 1, default 0.15. So
-  /// that many clients do not measure at the same time.
+  /// Gradient and Vegas: how much later (gradient) or earlier (Vegas) than
+  /// planned the baseline is measured, at random and at most, as a share of the
+  /// interval; 0 to 1, default 0.15. So that many clients do not measure at the
+  /// same time.
   double jitter = 0.15;
 
   /// AIMD: a call that took this long (>=) counts as dropped; 1us to unlimited,
@@ -111,7 +112,7 @@ struct adaptive_limit_config {
   /// default 6.
   std::uint32_t beta = 6;
 
-  /// Vegas: after so many samples, times the limit, the baseline is measured
+  /// Vegas: after this many samples, times the limit, the baseline is measured
   /// again, also if it is longer then; 1 to 1000000, default 30. Meanwhile the
   /// limit is lower: by the calls that queue, and that `backoff` times.
   std::uint32_t probe = 30;

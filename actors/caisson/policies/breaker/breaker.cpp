@@ -28,18 +28,18 @@ decision breaker::admit(call_info& call, slot& notes, env& e) {
     note_arrival();
     return decision::pass();
   }
-  return admit_with_care(call, notes, e);
+  return admit_slow_path(call, notes, e);
 }
 
-decision breaker::admit_with_care(const call_info& call, slot& notes, env& e) {
+decision breaker::admit_slow_path(const call_info& call, slot& notes, env& e) {
   // Forced open, the automatic state is not asked: it would spend a probe on a
   // call that is never sent.
   if (override_ == override_state::forced_open)
-    return turn_away(call, e);
+    return reject_call(call, e);
   if (take(call, notes, e))
     return decision::pass();
   if (override_ == override_state::none)
-    return turn_away(call, e);
+    return reject_call(call, e);
   count(counter::forced_through);
   notes.start(admission{epoch_, clock_, part::bystander});
   return decision::pass();
@@ -48,7 +48,7 @@ decision breaker::admit_with_care(const call_info& call, slot& notes, env& e) {
 // Whether the automatic state takes the call.
 bool breaker::take(const call_info& call, slot& notes, env& e) {
   if (auto* s = std::get_if<closed>(&state_)) {
-    auto taken = take_with_care(*s, notes, e);
+    auto taken = take_if_closed(*s, notes, e);
     note_arrival();
     return taken;
   }
@@ -62,7 +62,7 @@ bool breaker::take(const call_info& call, slot& notes, env& e) {
   return taken;
 }
 
-bool breaker::take_with_care(closed& s, slot& notes, env& e) {
+bool breaker::take_if_closed(closed& s, slot& notes, env& e) {
   if (s.ramp.runs() && e.random.uniform() >= s.ramp.share(clock_, config_)) {
     s.why = counter::rejected_ramp;
     return false;
@@ -87,7 +87,7 @@ bool breaker::take_probe(half_open& s, const call_info& call, slot& notes) {
   return true;
 }
 
-decision breaker::turn_away(const call_info& call, env& e) {
+decision breaker::reject_call(const call_info& call, env& e) {
   if (override_ == override_state::forced_open)
     // Without an end it is unknown: an operator decides.
     return refuse(counter::rejected_forced, errc::breaker_open, call.id, e,

@@ -249,11 +249,11 @@ private:
 
   // -- calls: admission -------------------------------------------------------
 
-  decision admit_with_care(const call_info& call, slot& notes, env& e);
+  decision admit_slow_path(const call_info& call, slot& notes, env& e);
   bool take(const call_info& call, slot& notes, env& e);
-  bool take_with_care(closed& s, slot& notes, env& e);
+  bool take_if_closed(closed& s, slot& notes, env& e);
   bool take_probe(half_open& s, const call_info& call, slot& notes);
-  decision turn_away(const call_info& call, env& e);
+  decision reject_call(const call_info& call, env& e);
 
   // -- calls: results ---------------------------------------------------------
 

@@ -1,4 +1,4 @@
-// The rules that make a closed breaker open, and sets of them.
+// Trip rules of a breaker, by name, and sets of them.
 #pragma once
 
 #include <caisson/settings/fwd.hpp>

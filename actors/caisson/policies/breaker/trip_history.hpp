@@ -1,4 +1,4 @@
-// Trip rules of a breaker: decide when a closed one opens.
+// History of a closed breaker's results, which decides when it opens.
 #pragma once
 
 #include <caisson/base/time.hpp>

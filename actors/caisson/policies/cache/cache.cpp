@@ -431,7 +431,7 @@ time_point cache::wakeup() const {
 
 void cache::wake(env& e) {
   loads_.start_again(store_, e);
-  count_evicted(store_.do_chores(e.now, config_.max_entries));
+  count_evicted(store_.do_maintenance(e.now, config_.max_entries));
   detail::send_writes(writes_, config_, e);
 }
 

@@ -133,8 +133,8 @@ void cache_store::drop_old() {
     evict(old_.front());
 }
 
-std::size_t cache_store::do_chores(time_point now, std::size_t most) {
-  if (!has_chores(most) || chores_at_ > now)
+std::size_t cache_store::do_maintenance(time_point now, std::size_t most) {
+  if (!needs_maintenance(most) || maintenance_at_ > now)
     return 0;
   auto n = shrink(most);
   drop_old();
@@ -143,7 +143,7 @@ std::size_t cache_store::do_chores(time_point now, std::size_t most) {
 }
 
 void cache_store::pause(time_point now) {
-  chores_at_ = time_after(now, pause_of_drops);
+  maintenance_at_ = time_after(now, pause_of_drops);
 }
 
 } // namespace caisson::detail

@@ -124,11 +124,11 @@ public:
 
   /// When more answers are to be dropped; `never` if there are none.
   [[nodiscard]] time_point due(std::size_t most) const noexcept {
-    return has_chores(most) ? chores_at_ : never;
+    return needs_maintenance(most) ? maintenance_at_ : never;
   }
 
   /// Drops more answers if that is due. Returns how many were above `most`.
-  std::size_t do_chores(time_point now, std::size_t most);
+  std::size_t do_maintenance(time_point now, std::size_t most);
 
   /// Leaves what is left to do for later.
   void pause(time_point now);
@@ -136,7 +136,7 @@ public:
 private:
   void evict(place at);
   void drop_old();
-  [[nodiscard]] bool has_chores(std::size_t most) const noexcept {
+  [[nodiscard]] bool needs_maintenance(std::size_t most) const noexcept {
     return !old_.empty() || used_.size() > most;
   }
 
@@ -150,7 +150,7 @@ private:
   load_number forgotten_ = 0;
   load_number loads_ = 0;
   // When more answers may be dropped.
-  time_point chores_at_ = time_point::min();
+  time_point maintenance_at_ = time_point::min();
 };
 
 } // namespace caisson::detail

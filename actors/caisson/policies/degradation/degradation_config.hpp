@@ -1,4 +1,4 @@
-// The levels of a degradation layer, and when they are switched.
+// Settings of a degradation layer: its levels, and when they are switched.
 #pragma once
 
 #include <caisson/base/time.hpp>

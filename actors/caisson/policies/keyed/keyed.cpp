@@ -189,7 +189,7 @@ void keyed_policy::attempt_timed_out(std::string_view key, env& e) {
 
 time_point keyed_policy::wakeup() const {
   auto next = std::min(keys_.next_timer(), room_.next_expiry());
-  return has_chores() ? std::min(next, chores_at_) : next;
+  return needs_maintenance() ? std::min(next, maintenance_at_) : next;
 }
 
 // One policy at a time, so that the host sees to its requests before the next.
@@ -204,20 +204,20 @@ void keyed_policy::wake(env& e) {
       keys_.update_circuit(*x);
     return;
   }
-  if (has_chores() && chores_at_ <= e.now)
-    do_chores(e);
+  if (needs_maintenance() && maintenance_at_ <= e.now)
+    do_maintenance(e);
   room_.expire(e);
 }
 
-bool keyed_policy::has_chores() const noexcept {
+bool keyed_policy::needs_maintenance() const noexcept {
   return !turns_.all_follow() || keys_.has_remains() || room_.is_shrinking();
 }
 
-void keyed_policy::do_chores(env& e) {
+void keyed_policy::do_maintenance(env& e) {
   turns_.visit(e);
   room_.shrink(e);
   keys_.free_remains(most_at_once);
-  put_off_chores(e);
+  delay_maintenance(e);
 }
 
 // -- changes for all keys -----------------------------------------------------
@@ -231,14 +231,14 @@ bool keyed_policy::command(policy_command c, env& e) {
     reset(e);
   else
     turns_.order(c, e);
-  put_off_chores(e);
+  delay_maintenance(e);
   return true;
 }
 
 void keyed_policy::drain(env& e) {
   see(e);
   turns_.drain(e);
-  put_off_chores(e);
+  delay_maintenance(e);
 }
 
 void keyed_policy::adopt(env& e) {
@@ -247,7 +247,7 @@ void keyed_policy::adopt(env& e) {
   turns_.reconfigure(e);
   room_.limit(e);
   keys_.drop_shared();
-  put_off_chores(e);
+  delay_maintenance(e);
 }
 
 // Drops all keys without calls, but frees few of them now.

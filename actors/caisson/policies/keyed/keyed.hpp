@@ -135,9 +135,11 @@ private:
   }
 
   void reset(env& e);
-  [[nodiscard]] bool has_chores() const noexcept;
-  void do_chores(env& e);
-  void put_off_chores(const env& e) { chores_at_ = time_after(e.now, pause); }
+  [[nodiscard]] bool needs_maintenance() const noexcept;
+  void do_maintenance(env& e);
+  void delay_maintenance(const env& e) {
+    maintenance_at_ = time_after(e.now, pause);
+  }
 
   detail::keyed_keys keys_;
   detail::keyed_calls calls_;
@@ -145,7 +147,7 @@ private:
   detail::key_turns turns_{*this, keys_, calls_};
   detail::key_room room_{*this, keys_, turns_, counters_};
   // When the next turn for what is left to do is due.
-  time_point chores_at_ = time_point::min();
+  time_point maintenance_at_ = time_point::min();
   std::function<bool()> enforces_;
 };
 

@@ -80,10 +80,10 @@ decision retrier::complete(call_info& call, slot& notes, outcome& result,
       judge_alarm(e);
     return decision::pass();
   }
-  return complete_with_care(call, saved, result, e);
+  return complete_slow_path(call, saved, result, e);
 }
 
-decision retrier::complete_with_care(call_info& call, progress& saved,
+decision retrier::complete_slow_path(call_info& call, progress& saved,
                                      outcome& result, env& e) {
   if (saved.at == stage::verifying)
     return judge_verification(call, saved, result, e);

@@ -192,7 +192,7 @@ private:
   };
 
   static void name_call(call_info& call, env& e);
-  decision complete_with_care(call_info& call, progress& saved, outcome& result,
+  decision complete_slow_path(call_info& call, progress& saved, outcome& result,
                               env& e);
   decision attempt_over(call_info& call, progress& saved, outcome& result,
                         env& e);

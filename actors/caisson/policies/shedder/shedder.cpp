@@ -62,10 +62,10 @@ decision shedder::admit(call_info& call, slot& notes, env& e) {
     levels_.pass_any(call.priority);
     return let_in(notes, counter::passed, e);
   }
-  return admit_with_care(call, notes, e);
+  return admit_slow_path(call, notes, e);
 }
 
-decision shedder::admit_with_care(call_info& call, slot& notes, env& e) {
+decision shedder::admit_slow_path(call_info& call, slot& notes, env& e) {
   find_group(call, e);
   // What the callee would reject is no load here, and takes nothing from what
   // others may have.

@@ -143,7 +143,7 @@ private:
   };
 
   decision let_in(slot& notes, counter how, env& e);
-  decision admit_with_care(call_info& call, slot& notes, env& e);
+  decision admit_slow_path(call_info& call, slot& notes, env& e);
   void start(env& e);
   void follow(env& e, bool called);
   void plan_check(time_point now);

@@ -49,7 +49,7 @@ layer_traits adaptive_limit_traits() {
   x.can_wait = true;
   x.situations = {{.name = "parked at an adaptive limit",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}.add<adaptive_limit>(
                          {.algorithm = limit_algorithm::aimd,
                           .initial_limit = 1,
@@ -59,7 +59,7 @@ layer_traits adaptive_limit_traits() {
                    .before = 1},
                   {.name = "waiting while the baseline of its key is measured",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}.add<keyed<adaptive_limit>>(
                          {{.max_waiters = 9, .measure_limit = 1}});
                      },

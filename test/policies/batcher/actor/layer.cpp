@@ -43,13 +43,13 @@ layer_traits batcher_traits() {
   x.situations = {
     {.name = "in a forming batch",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}.batcher({.max_items = 5, .max_delay = 20s});
        },
      .before = 1},
     {.name = "in a batch in flight",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}.batcher({.max_items = 2, .max_delay = 20s});
        },
      .before = 1}};

@@ -58,7 +58,7 @@ layer_traits breaker_traits() {
   x.settings = breaker_settings;
   x.situations = {{.name = "the probe of its key",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}.add<keyed<breaker>>(
                          {{.initial = breaker_start::half_open}});
                      },

@@ -53,7 +53,7 @@ public:
     if (c.has(breaker_trip::consecutive))
       holds.push_back(run >= threshold);
     if (c.has(breaker_trip::without_gap))
-      holds.push_back(restless(now) >= threshold);
+      holds.push_back(failures_without_gap(now) >= threshold);
     if (c.has(breaker_trip::rate_by_count))
       holds.push_back(at_least(last(results), minimum(true), c.permille));
     if (c.has(breaker_trip::rate_by_time))
@@ -105,7 +105,7 @@ public:
     if (!c.has(breaker_trip::consecutive))
       run = 0;
     // The gaps so far have been judged under the old settings.
-    auto k = c.has(breaker_trip::without_gap) ? restless(now) : 0;
+    auto k = c.has(breaker_trip::without_gap) ? failures_without_gap(now) : 0;
     failures.assign(static_cast<std::size_t>(k),
                     failures.empty() ? time_point{} : failures.back());
     auto by_count = [&](marks m) {
@@ -140,7 +140,7 @@ public:
     auto shown = timed ? young(recent, now) : counted ? last(results) : marks{};
     out["failure_streak"] = std::max<std::int64_t>(
       c.has(breaker_trip::consecutive) ? run : 0,
-      c.has(breaker_trip::without_gap) ? restless(now) : 0);
+      c.has(breaker_trip::without_gap) ? failures_without_gap(now) : 0);
     out["window_total"] = static_cast<std::int64_t>(shown.size());
     out["failure_rate_permille"] = permille(shown, minimum(counted));
     out["slow_rate_permille"] = c.timed() ? permille(pace(now), slow_minimum())
@@ -168,7 +168,7 @@ private:
     return std::count_if(m.begin(), m.end(), [](auto& x) { return x.bad; });
   }
 
-  std::int64_t restless(time_point now) const {
+  std::int64_t failures_without_gap(time_point now) const {
     std::int64_t k = 0;
     for (auto f = failures.rbegin(); f != failures.rend(); now = *f++, ++k)
       if (now >= time_after(*f, c.base.quiet_period))

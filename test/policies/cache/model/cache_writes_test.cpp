@@ -44,9 +44,9 @@ void showValue(const doing& x, std::ostream& out) {
 
 // A worker behind a cache, and what everybody may expect of the two. Writes are
 // numbered, so that the worker sees which one is newer.
-class stage_play {
+class checked_cache {
 public:
-  explicit stage_play(cache_config c) : rig(c), config(std::move(c)) {}
+  explicit checked_cache(cache_config c) : rig(c), config(std::move(c)) {}
 
   void play(const doing& x) {
     auto key = std::string(1, static_cast<char>('a' + x.who % 3));
@@ -243,7 +243,7 @@ RC_GTEST_PROP(cache_writes, nothing_acknowledged_is_lost_or_overtaken, ()) {
                                    {2, act::fail},
                                    {3, act::end}}),
     rc::gen::arbitrary<std::uint8_t>(), rc::gen::inRange<std::uint8_t>(0, 50)));
-  stage_play p{c};
+  checked_cache p{c};
   for (const auto& x : all)
     p.play(x);
   p.finish();

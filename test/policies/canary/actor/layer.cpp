@@ -49,7 +49,7 @@ layer_traits canary_traits() {
   };
   x.settings = canary_settings;
   auto with_canary = [](canary_config c) {
-    return [=](cast_of_two& y) {
+    return [=](two_workers& y) {
       return stack{}.seed(5).add<canary>(c, y.second.handle());
     };
   };
@@ -62,7 +62,7 @@ layer_traits canary_traits() {
      .policies = with_canary(situations::all_calls()),
      .content = situations::may_be_repeated,
      .prepare =
-       [](cast_of_two& x) {
+       [](two_workers& x) {
          x.second.become(scripted_worker::always(caf::sec::runtime_error));
        },
      .has_second = true},
@@ -72,7 +72,7 @@ layer_traits canary_traits() {
      .before = 1,
      .content = situations::may_be_repeated,
      .prepare =
-       [](cast_of_two& x) { x.worker.become(scripted_worker::always(1)); },
+       [](two_workers& x) { x.worker.become(scripted_worker::always(1)); },
      .has_second = true}};
   return x;
 }

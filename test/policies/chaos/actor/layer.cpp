@@ -43,11 +43,11 @@ layer_traits chaos_traits() {
   };
   auto with = [](double chaos_config::*rate) {
     return
-      [=](cast_of_two&) { return stack{}.add<chaos>(situations::only(rate)); };
+      [=](two_workers&) { return stack{}.add<chaos>(situations::only(rate)); };
   };
   x.situations = {{.name = "between two attempts that chaos fails",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}
                          .retrier({.backoff = schedule::constant(20s)})
                          .add<chaos>(
@@ -64,7 +64,7 @@ layer_traits chaos_traits() {
                    .before = 1},
                   {.name = "met by the silence of its key",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}.add<keyed<chaos>>(
                          {situations::only(&chaos_config::silence_rate)});
                      },

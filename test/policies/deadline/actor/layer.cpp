@@ -34,7 +34,7 @@ layer_traits deadline_traits() {
   x.settings = deadline_settings;
   x.weights = {.patient = 0, .prompt = 2, .mixed_in_batch = 1};
   x.situations = {
-    {.name = "under a deadline per attempt", .policies = [](cast_of_two&) {
+    {.name = "under a deadline per attempt", .policies = [](two_workers&) {
        return stack{}
          .retrier({.max_attempts = 3,
                    .backoff = schedule::constant(1s),

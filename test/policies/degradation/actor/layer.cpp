@@ -34,7 +34,7 @@ layer_traits degradation_traits() {
   x.settings = degradation_settings;
   x.situations = {{.name = "of a feature that is being judged",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}
                          .add<degradation>(
                            {.min_calls = 1, .check_every = 10ms})

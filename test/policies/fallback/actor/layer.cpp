@@ -46,12 +46,12 @@ layer_traits fallback_traits() {
   };
   x.situations = {{.name = "under a fallback",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}.fallback({alternative::answer(-1)});
                      }},
                   {.name = "with an alternative when its attempt is over",
                    .policies =
-                     [](cast_of_two& x) {
+                     [](two_workers& x) {
                        return stack{}
                          .fallback({alternative::ask(x.second.handle())})
                          .deadline({.timeout = 4s});

@@ -24,7 +24,7 @@ layer_traits feature_traits() {
   x.settings = feature_settings;
   x.situations = {{.name = "of a feature that is off",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}
                          .add<degradation>({.held_off = {"extras"}})
                          .fallback({alternative::answer(-1)})

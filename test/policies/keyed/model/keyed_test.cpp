@@ -16,11 +16,11 @@ using std::chrono::milliseconds;
 
 // The same calls at one keyed policy and at its model.
 template <class Policy>
-class keyed_twins {
+class keyed_and_separate {
 public:
   using config_type = typename Policy::config_type;
 
-  explicit keyed_twins(const config_type& c)
+  explicit keyed_and_separate(const config_type& c)
     : together_(keyed_config<Policy>{c}), apart_(c) {}
 
   // What to do, with which key or call, and for how long.
@@ -135,7 +135,7 @@ private:
 template <class Policy>
 void compare_all(const typename Policy::config_type& c,
                  const typename Policy::config_type& next, int kinds) {
-  keyed_twins<Policy> pair{c};
+  keyed_and_separate<Policy> pair{c};
   for (auto& o : *any_steps(80, kinds, 3000)) {
     pair.play(o);
     pair.compare();

@@ -40,7 +40,7 @@ layer_traits limiter_traits() {
   x.can_wait = true;
   x.situations = {{.name = "parked at a limiter",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}.limiter(
                          {.rate = 1, .per = 20s, .burst = 1, .max_wait = 60s});
                      },

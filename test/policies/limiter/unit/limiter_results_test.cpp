@@ -331,7 +331,7 @@ TEST(limiter, serves_its_waiters_at_the_new_rate) {
   EXPECT_EQ(h.where(c), place::below);
 }
 
-TEST(limiter, turns_away_waiters_that_became_too_heavy) {
+TEST(limiter, rejects_waiters_that_became_too_heavy) {
   limiter_rig h{some_limiter(10, 1s, 4, 10s)};
   h.arrive(heavy(4));
   auto b = h.arrive(heavy(3));

@@ -73,7 +73,7 @@ layer_traits retrier_traits() {
     // In `mixed` nothing is asked, as all calls may be repeated.
     own.verifies = !own.per_key && r.chance(40);
   };
-  auto verifies = [](cast_of_two& y) {
+  auto verifies = [](two_workers& y) {
     return stack{}
       .retrier(situations::verifying_config(), verifier::by(y.second.handle()))
       .deadline({.timeout = 4s});
@@ -89,13 +89,13 @@ layer_traits retrier_traits() {
      .before = 1,
      .wait = 5s,
      .prepare =
-       [](cast_of_two& x) {
+       [](two_workers& x) {
          x.second.become(scripted_worker::always(verification::unknown()));
        },
      .has_second = true},
     {.name = "between two attempts for its key",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}
            .add<keyed<retrier>>(
              {{.backoff = schedule::constant(10s), .idempotent = true}})

@@ -27,14 +27,14 @@ layer_traits semaphore_traits() {
   x.can_wait = true;
   x.situations = {{.name = "parked at a semaphore",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}.semaphore(
                          {.permits = 1, .max_waiters = 9});
                      },
                    .before = 1},
                   {.name = "waiting for a permit of its key",
                    .policies =
-                     [](cast_of_two&) {
+                     [](two_workers&) {
                        return stack{}.add<keyed<semaphore>>(
                          {{.permits = 1, .max_waiters = 9}});
                      },

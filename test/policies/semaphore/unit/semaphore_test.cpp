@@ -388,7 +388,7 @@ TEST(semaphore, lets_permits_run_down_when_it_shrinks) {
   EXPECT_EQ(h.count("in_use"), 2);
 }
 
-TEST(semaphore, turns_away_waiters_that_became_too_heavy) {
+TEST(semaphore, rejects_waiters_that_became_too_heavy) {
   semaphore_rig h{some_semaphore(4, 10)};
   auto a = h.arrive(heavy(4));
   auto b = h.arrive(heavy(3));

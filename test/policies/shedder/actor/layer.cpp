@@ -45,7 +45,7 @@ layer_traits shedder_traits() {
     .settings = shedder_settings,
     .situations = {{.name = "below a shedder that measures it",
                     .policies =
-                      [](cast_of_two&) {
+                      [](two_workers&) {
                         return stack{}
                           .add<shedder>({.max_delay = 1ms,
                                          .sample = 10ms,

@@ -17,9 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class follow_run {
+class followed_shedder {
 public:
-  follow_run() {
+  followed_shedder() {
     model_.time = followed().follow_for;
     model_.count["passed"] = most_answers;
   }
@@ -94,7 +94,7 @@ private:
 };
 
 RC_GTEST_PROP(shedder_follow_property, agrees_with_its_model, ()) {
-  follow_run r;
+  followed_shedder r;
   for (const auto& op : *operations(6))
     r.step(op);
 }

@@ -28,7 +28,7 @@ layer_traits throttle_traits() {
   x.situations = {
     {.name = "let through by the throttle of its key",
      .policies =
-       [](cast_of_two&) {
+       [](two_workers&) {
          return stack{}
            .retrier({.max_attempts = 2, .backoff = schedule::constant(1s)})
            .add<keyed<throttle>>(

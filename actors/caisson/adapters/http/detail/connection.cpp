@@ -135,7 +135,7 @@ accepted_socket accept_at(int fd) {
 
 // -- one connection -----------------------------------------------------------
 
-http_tls_step::result http_connection::greet() {
+http_tls_step::result http_connection::continue_handshake() {
   auto x = tls->handshake().what;
   awaits = awaited_by(x);
   return x;

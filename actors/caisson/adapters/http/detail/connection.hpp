@@ -47,7 +47,7 @@ struct accepted_socket {
 struct http_connection {
   enum class phase : std::uint8_t {
     /// The handshake of TLS.
-    greeting,
+    handshake,
     /// Between two requests, or within one.
     reading,
     /// A thread has it.
@@ -63,7 +63,7 @@ struct http_connection {
       parser(http_parser::kind::request, limits) {}
 
   /// Goes on with the handshake: done, not yet, or over.
-  [[nodiscard]] http_tls_step::result greet();
+  [[nodiscard]] http_tls_step::result continue_handshake();
 
   /// Reads what there is, at most a few KiB. Returns whether the connection
   /// goes on.

@@ -7,7 +7,7 @@ namespace {
 using phase = enum http_connection::phase;
 
 bool is_idle(const http_connection& x) {
-  return x.phase == phase::greeting || x.phase == phase::reading
+  return x.phase == phase::handshake || x.phase == phase::reading
          || x.phase == phase::lingering;
 }
 
@@ -22,7 +22,7 @@ http_connection& http_connections::add(accepted_socket s,
   all_.emplace(fd, std::move(connection));
   ++peers_[x.peer].connections;
   x.tls = std::move(tls);
-  enter(x, x.tls ? phase::greeting : phase::reading);
+  enter(x, x.tls ? phase::handshake : phase::reading);
   return x;
 }
 

@@ -1,4 +1,4 @@
-// The connections of a server, and the order in which they give way.
+// Connections of a server, and the order in which they are closed to make room.
 #pragma once
 
 #include <caisson/adapters/http/detail/connection.hpp>

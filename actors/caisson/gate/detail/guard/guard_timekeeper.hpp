@@ -1,4 +1,4 @@
-// Sees to it that a thread that waits looks at a guard's clock.
+// Makes a waiting thread look at the clock of its guard.
 #pragma once
 
 #include <caisson/base/time.hpp>

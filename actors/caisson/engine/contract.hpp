@@ -13,7 +13,7 @@ inline void check_reject(errc code, duration retry_after) {
   CAISSON_ENSURE(number >= 1 && number <= last_errc,
                  "a policy rejects with code {}", number);
   CAISSON_ENSURE(retry_after >= duration::zero(),
-                 "a policy asks to retry after {} ns", retry_after.count());
+                 "a policy asks to retry after {}", retry_after);
 }
 
 /// What a policy has decided is one of the three.

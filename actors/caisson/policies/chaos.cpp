@@ -113,7 +113,7 @@ duration chaos::some_latency(env& e) const {
 
 decision chaos::wait(fate& saved, duration d, env& e) {
   CAISSON_ENSURE(!saved.waits && d > duration::zero(),
-                 "a call waits for {} ns more", d.count());
+                 "a call waits for {} more", d);
   saved.waits = true;
   ++waiting_;
   return decision::hold(time_after(e.now, d));

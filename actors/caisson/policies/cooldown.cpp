@@ -49,9 +49,9 @@ bool sheds_load(const outcome& o) noexcept {
 decision cooldown::admit(call_info& call, slot&, env& e) {
   catch_up(e);
   if (cooling_) {
-    CAISSON_ENSURE(asked_at_ < until_, "it is {}, of {} ns until {} ns",
-                   state(), asked_at_.time_since_epoch().count(),
-                   until_.time_since_epoch().count());
+    CAISSON_ENSURE(asked_at_ < until_,
+                   "it is {}, and has ended {} before it began", state(),
+                   asked_at_ - until_);
     return refuse(counter::rejected, errc::rate_limited, call.id, e,
                   until_ - e.now);
   }
@@ -85,8 +85,7 @@ void cooldown::abandon(call_info&, slot&, const outcome&, bool, env&) {
 
 void cooldown::stay_away_for(duration d, env& e) {
   CAISSON_ENSURE(d > duration::zero() && d <= config_.max_time,
-                 "calls stay away for {} ns, at most {} ns", d.count(),
-                 config_.max_time.count());
+                 "calls stay away for {}, at most {}", d, config_.max_time);
   catch_up(e);
   auto end_of_this = time_after(e.now, d);
   if (cooling_ && end_of_this <= until_)
@@ -130,8 +129,8 @@ void cooldown::adapt(env&) {
   if (cooling_)
     until_ = std::min(until_, time_after(asked_at_, config_.max_time));
   CAISSON_ENSURE(!cooling_ || until_ >= asked_at_,
-                 "it is {}, and ends {} ns before it began", state(),
-                 (asked_at_ - until_).count());
+                 "it is {}, and ends {} before it began", state(),
+                 asked_at_ - until_);
 }
 
 void cooldown::forget(env& e) {

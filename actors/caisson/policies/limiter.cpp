@@ -175,9 +175,9 @@ decision limiter::reserve(call_info& call, slot& notes,
   s.came = turn;
   promised_.add(turn, call.id, s.permits);
   has_waiters_ = true;
-  CAISSON_ENSURE(
-    turn >= times.earliest && turn <= times.latest && turn < call.deadline,
-    "a turn {} ns after the latest", (turn - times.latest).count());
+  CAISSON_ENSURE(turn >= times.earliest && turn <= times.latest
+                   && turn < call.deadline,
+                 "a turn {} after the latest", turn - times.latest);
   CAISSON_ENSURE(waiting() <= config_.max_waiters, "{} of {} calls wait",
                  waiting(), config_.max_waiters);
   return decision::pass_from(turn);
@@ -236,8 +236,8 @@ void limiter::apply_result(const stay& s, const outcome& result, env& e) {
 bool limiter::withdraw(const stay& s, call_id call, time_point now) {
   if (!promised_.remove(source_, s.came, call))
     return false;
-  CAISSON_ENSURE(s.came > now, "a turn that came {} ns ago is given back",
-                 (now - s.came).count());
+  CAISSON_ENSURE(s.came > now, "a turn that came {} ago is given back",
+                 now - s.came);
   count(counter::returned);
   return true;
 }

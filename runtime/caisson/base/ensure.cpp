@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <utility>
 
 namespace caisson {
 
@@ -49,6 +50,22 @@ std::string message_of(std::string_view format,
   }
 }
 
+// Nothing, if what it is about is so wrong that it cannot be described.
+std::string state_at_hand() {
+  // An invariant that is violated here has no such end.
+  auto* work = std::exchange(detail::present_work, nullptr);
+  if (!work)
+    return {};
+  std::string text;
+  try {
+    text = work->describe();
+  } catch (const std::exception&) {
+    text.clear();
+  }
+  detail::present_work = work;
+  return text.empty() ? text : "; " + text;
+}
+
 } // namespace
 
 void abort_on_violation(bool x) noexcept {
@@ -66,6 +83,7 @@ void detail::violated(const char* condition, const char* file, int line,
                           path_in_project(file), line);
   if (!format.empty())
     text += ": " + message_of(format, values);
+  text += state_at_hand();
   if (aborts_on_violation()) {
     std::fprintf(stderr, "%s\n", text.c_str());
     std::abort();

@@ -1,12 +1,16 @@
 // Conditions that hold unless the code is wrong, checked in every build.
 #pragma once
 
+#include <caisson/base/time.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace caisson {
 
@@ -29,10 +33,10 @@ void abort_on_violation(bool x) noexcept;
 
 namespace detail {
 
-/// A number or a text of a message.
+/// A number, a duration or a text of a message.
 class ensured_value {
 public:
-  enum class kind : std::uint8_t { natural, integer, real, text };
+  enum class kind : std::uint8_t { natural, integer, real, time, text };
 
   template <std::integral T>
   ensured_value(T x) noexcept
@@ -42,10 +46,12 @@ public:
     requires std::is_enum_v<T> ensured_value(T x)
   noexcept : ensured_value(static_cast<std::underlying_type_t<T>>(x)) {}
   ensured_value(double x) noexcept : what_(kind::real), real_(x) {}
+  ensured_value(duration x) noexcept
+    : what_(kind::time), number_(static_cast<std::uint64_t>(x.count())) {}
   template <std::convertible_to<std::string_view> T>
   ensured_value(const T& x) noexcept : what_(kind::text), text_(x) {}
 
-  /// Calls `f` with what it is.
+  /// Calls `f` with what it is; durations are texts for people.
   template <class F>
   void visit(F f) const {
     switch (what_) {
@@ -55,6 +61,8 @@ public:
         return f(static_cast<std::int64_t>(number_));
       case kind::real:
         return f(real_);
+      case kind::time:
+        return f(rounded_text(duration{static_cast<std::int64_t>(number_)}));
       case kind::text:
         return f(text_);
     }
@@ -65,6 +73,33 @@ private:
   std::uint64_t number_ = 0;
   double real_ = 0;
   std::string_view text_;
+};
+
+/// What the code works on, as the texts of violated invariants end with it.
+class work_at_hand {
+public:
+  /// Its state, for people; empty if there is nothing at hand. It may be what
+  /// is wrong.
+  [[nodiscard]] virtual std::string describe() const = 0;
+
+protected:
+  ~work_at_hand() = default;
+};
+
+inline constinit thread_local const work_at_hand* present_work = nullptr;
+
+/// As long as it lives, this thread works on that.
+class work_scope {
+public:
+  explicit work_scope(const work_at_hand& x) noexcept
+    : outer_(std::exchange(present_work, &x)) {}
+  ~work_scope() { present_work = outer_; }
+
+  work_scope(const work_scope&) = delete;
+  work_scope& operator=(const work_scope&) = delete;
+
+private:
+  const work_at_hand* outer_;
 };
 
 [[noreturn, gnu::cold, gnu::noinline]] void
@@ -87,9 +122,9 @@ violated_with(const char* condition, const char* file, int line,
 /// Checks, in every build, that a condition holds that only a mistake in the
 /// code can break. Evaluates it once. If it is false, throws an
 /// `invariant_violation` with the condition, the place and, if there is one,
-/// the message: a format of fmt, and numbers, enumerators and texts for its
-/// gaps, which are evaluated only then. Or ends the process, see
-/// `abort_on_violation`.
+/// the message: a format of fmt, and numbers, enumerators, durations and texts
+/// for its gaps, which are evaluated only then. In a gate the state of the call
+/// at hand follows. Or ends the process, see `abort_on_violation`.
 ///
 /// Not for what callers, workers or files can get wrong. Not in destructors,
 /// `noexcept` functions and on the way that a gate takes to its end: what is

@@ -24,10 +24,9 @@ bool codel_law::sheds(time_point now, duration waited, bool must_stay) {
   if (now < (shedding_ ? next_ : over_at_))
     return false;
   if (shedding_) {
-    CAISSON_ENSURE(
-      over_at_ <= next_ && count_ > 0,
-      "{} calls are shed, from {} ns before waits were too long on", count_,
-      (over_at_ - next_).count());
+    CAISSON_ENSURE(over_at_ <= next_ && count_ > 0,
+                   "{} calls are shed, from {} before waits were too long on",
+                   count_, over_at_ - next_);
     ++count_;
     next_ = time_after(next_, gap());
     return true;
@@ -39,8 +38,7 @@ bool codel_law::sheds(time_point now, duration waited, bool must_stay) {
   next_ = time_after(now, gap());
   shedding_ = true;
   CAISSON_ENSURE(over_at_ <= now && next_ >= now,
-                 "the next call is shed {} ns before this one",
-                 (now - next_).count());
+                 "the next call is shed {} before this one", now - next_);
   return true;
 }
 

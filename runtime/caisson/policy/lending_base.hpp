@@ -342,6 +342,9 @@ decision lending_base<Derived, Config, Counter>::expire(call_info& call,
   if (in_time && e.now < latest_start(call.deadline, e.now))
     return hold(*waiting, call.deadline, e.now);
   auto w = permits_.leave(s, call.id);
+  CAISSON_ENSURE(w.call == call.id && w.permits == s.permits,
+                 "call {} leaves, of weight {}, in place of call {}",
+                 call_number(w.call), w.permits, call_number(call.id));
   // Those behind a heavy call may fit now that it is gone.
   serve(e);
   return in_time ? refuse_waiter(w, Counter::out_of_time, errc::shed, e)

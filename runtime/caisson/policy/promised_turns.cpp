@@ -94,7 +94,7 @@ time_point promised_turns::turn_of(const rate_source& source,
                                    const std::vector<std::uint32_t>& before,
                                    std::int64_t n, time_point from) {
   auto turn = find(first_gap(source), before, n, from).turn;
-  CAISSON_ENSURE(turn >= from, "a turn {} ns too early", (from - turn).count());
+  CAISSON_ENSURE(turn >= from, "a turn {} too early", from - turn);
   return turn;
 }
 

@@ -76,8 +76,8 @@ void retry_budget::begin_slice(time_point now) {
   CAISSON_ENSURE(
     std::accumulate(slices_.begin(), slices_.end(), std::int64_t{0}) == sum_,
     "the slices are not worth {}", sum_);
-  CAISSON_ENSURE(now < *end_ || *end_ == never, "a slice ends {} ns ago",
-                 (now - *end_).count());
+  CAISSON_ENSURE(now < *end_ || *end_ == never, "a slice ends {} ago",
+                 now - *end_);
 }
 
 } // namespace caisson

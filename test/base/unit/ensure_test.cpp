@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 
 namespace caisson {
@@ -58,6 +60,51 @@ TEST(ensure, its_message_has_values) {
                    std::string_view{"view"}, hue::green, 1.5);
   });
   EXPECT_TRUE(text.ends_with(": -4 0xff db view 7 1.5")) << text;
+}
+
+TEST(ensure, its_durations_are_for_people) {
+  using namespace std::chrono_literals;
+  auto text = violation_in([&] {
+    CAISSON_ENSURE(false, "{} {} {}", duration{48'912'345}, 2s, duration{-5});
+  });
+  EXPECT_TRUE(text.ends_with(": 48.9 ms 2 s -5 ns")) << text;
+}
+
+// -- what is at hand ----------------------------------------------------------
+
+struct fixed_work final : detail::work_at_hand {
+  explicit fixed_work(std::string x) : text(std::move(x)) {}
+  [[nodiscard]] std::string describe() const override { return text; }
+  std::string text;
+};
+
+TEST(ensure, its_text_ends_with_what_is_at_hand) {
+  fixed_work outer{"call 1"};
+  fixed_work inner{"call 2"};
+  auto violated = [] {
+    return violation_in([] { CAISSON_ENSURE(false, "so"); });
+  };
+  detail::work_scope first{outer};
+  EXPECT_TRUE(violated().ends_with(": so; call 1"));
+  {
+    detail::work_scope second{inner};
+    EXPECT_TRUE(violated().ends_with(": so; call 2"));
+    inner.text.clear();
+    EXPECT_TRUE(violated().ends_with(": so"));
+  }
+  EXPECT_TRUE(violated().ends_with(": so; call 1"));
+}
+
+TEST(ensure, what_cannot_be_described_is_left_out) {
+  struct broken_work final : detail::work_at_hand {
+    [[nodiscard]] std::string describe() const override {
+      CAISSON_ENSURE(false, "broken");
+      return "call 1";
+    }
+  } work;
+  detail::work_scope scope{work};
+  auto text = violation_in([] { CAISSON_ENSURE(false, "so"); });
+  EXPECT_TRUE(text.ends_with(": so")) << text;
 }
 
 TEST(ensure, a_format_that_does_not_fit_is_shown_as_it_is) {

@@ -87,6 +87,9 @@ decision batcher::take_in(const call_info& call, const batch_item& item,
   count(counter::items);
   // Usual: a further item without a deadline does not change when the batch is
   // due. One that had become due stays in the queue.
+  CAISSON_ENSURE(batch.items() <= waiting_,
+                 "a batch of {} items, and {} calls wait", batch.items(),
+                 waiting_);
   auto is_plain = !config_.adaptive && config_.max_weight == 0;
   if (!is_plain || batch.items() == 1 || call.deadline != never
       || batch.items() >= config_.max_items)

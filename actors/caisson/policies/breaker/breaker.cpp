@@ -82,6 +82,8 @@ bool breaker::take_if_closed(closed& s, slot& notes, env& e) {
 bool breaker::take_probe(half_open& s, const call_info& call, slot& notes) {
   if (!s.probes.grant(last_number_ + 1, call.id, clock_, config_))
     return false;
+  CAISSON_ENSURE(override_ != override_state::forced_open,
+                 "it is {}, and takes a probe", state());
   count(counter::probes);
   notes.start(admission{epoch_, clock_, part::probe, ++last_number_});
   return true;
@@ -188,7 +190,9 @@ void breaker::judge_now(const call_info& call, const admission& a, verdict v,
 }
 
 void breaker::judge_limited(const admission& a, verdict v, env& e) {
-  std::get<closed>(state_).limit.leave();
+  auto* s = std::get_if<closed>(&state_);
+  CAISSON_ENSURE(s, "a limited call comes back {}", state());
+  s->limit.leave();
   judge_counted(a, v, e);
 }
 
@@ -285,6 +289,9 @@ void breaker::expire_probes(env& e) {
   }
   if (clock_ < cap)
     return;
+  CAISSON_ENSURE(s.probes.weigh(config_)
+                   == detail::breaker_probes::decision::none,
+                 "it is {} for too long, and its probes have decided", state());
   count(counter::half_open_timeouts);
   // Few calls are no fault of the worker's. A probe that is still out by now
   // was granted after others came back neutral; had it hung from the start, it
@@ -344,16 +351,16 @@ void breaker::go_open(outage episode, std::string_view why, env& e) {
   auto next = [&] { return config_.open.next(episode.at, e.random); };
   if (auto delay = call_user("schedule", next, e).value_or(std::nullopt))
     episode.interval = *delay;
-  CAISSON_ENSURE(episode.interval >= duration::zero(), "open for {} ns",
-                 episode.interval.count());
+  CAISSON_ENSURE(episode.interval >= duration::zero(), "open for {}",
+                 episode.interval);
   ensure_left_for(state_index::open);
   ++episode.openings;
   move_to(open{episode, time_after(clock_, episode.interval)}, why, e);
 }
 
 void breaker::go_half_open(const open& s, env& e) {
-  CAISSON_ENSURE(s.until <= clock_, "{} ns before the interval is over",
-                 (s.until - clock_).count());
+  CAISSON_ENSURE(s.until <= clock_, "{} before the interval is over",
+                 s.until - clock_);
   ensure_left_for(state_index::half_open);
   count(counter::half_opened);
   move_to(half_open{s.episode, {}}, "open interval over", e);

@@ -15,8 +15,7 @@ void load_baseline::end_intervals(time_point now) {
   calls_ = 0;
   // Intervals without calls leave no trace.
   end_ = time_after(end_, (now - end_) / step_ * step_ + step_);
-  CAISSON_ENSURE(end_ > now, "an interval ends {} ns ago",
-                 (now - end_).count());
+  CAISSON_ENSURE(end_ > now, "an interval ends {} ago", now - end_);
   refresh(now);
 }
 
@@ -67,8 +66,7 @@ double load_score::load(time_point now) const {
 
 void load_score::look(time_point now, std::int64_t minimum) {
   CAISSON_ENSURE(updated_at_ == never || updated_at_ <= now,
-                 "a step ends {} ns before the last one",
-                 (updated_at_ - now).count());
+                 "a step ends {} before the last one", updated_at_ - now);
   baseline_.roll(now);
   updated_at_ = now;
   // The windows still hold the step that ends now.

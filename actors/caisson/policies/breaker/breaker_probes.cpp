@@ -15,10 +15,9 @@ bool breaker_probes::grant(std::uint64_t number, call_id call, time_point now,
                  "probe {} after probe {}", number, leases_.back().number);
   if (first_ == never)
     first_ = now;
-  CAISSON_ENSURE(now >= first_
-                   && (leases_.empty() || leases_.back().granted <= now),
-                 "probe {} is granted {} ns before the first", number,
-                 (first_ - now).count());
+  CAISSON_ENSURE(
+    now >= first_ && (leases_.empty() || leases_.back().granted <= now),
+    "probe {} is granted {} before the first", number, first_ - now);
   leases_.push_back({number, call, now});
   return true;
 }

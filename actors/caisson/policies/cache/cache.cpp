@@ -53,6 +53,8 @@ bool cache::may_read(const call_info& call) const noexcept {
 decision cache::look_up(const call_info& call, progress& saved,
                         const cache_lookup& x, env& e) {
   auto& r = saved.at->second;
+  CAISSON_ENSURE(r.pins > 0, "call {} looks up the key {}, which nothing uses",
+                 call_number(call.id), saved.at->first);
   if (auto* unwritten = writes_.value(saved.at->first)) {
     count(counter::hits);
     return answer(call, saved, *unwritten, e).in_every_mode();
@@ -288,6 +290,9 @@ decision cache::complete(call_info& call, slot& notes, outcome& result,
       learn(saved.at, saved.load, result, e);
       break;
     case stage::waiting:
+      CAISSON_ENSURE(saved.child != 0 || saved.load > 0,
+                     "call {} comes back, and waited for no load",
+                     call_number(call.id));
       store_.drop_forgotten(saved.at);
       // It may have had less time than those that joined it. (The content of
       // those that began one is gone with it.)
@@ -307,10 +312,13 @@ decision cache::complete(call_info& call, slot& notes, outcome& result,
   return decision::pass();
 }
 
-void cache::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
+void cache::abandon(call_info& call, slot& notes, const outcome&, bool, env&) {
   auto& saved = notes.as<progress>();
   if (saved.where == stage::bypassing)
     return;
+  CAISSON_ENSURE(saved.at->second.pins > 0,
+                 "call {} leaves the key {}, which nothing uses",
+                 call_number(call.id), saved.at->first);
   if (saved.where == stage::queued && !was_released(saved))
     writes_.leave(saved.at->first, saved.queue);
   else if (saved.where == stage::changing || saved.where == stage::queued)

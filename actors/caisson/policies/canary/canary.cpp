@@ -58,6 +58,9 @@ decision canary::admit(call_info& call, slot& notes, env& e) {
       ++with_canary_;
       saved.at = calls_.add(
         {.id = call.id, .sent = e.now, .run = stages_.run()});
+      CAISSON_ENSURE(with_canary_ <= static_cast<std::int64_t>(calls_.size()),
+                     "{} of {} calls are with the canary", with_canary_,
+                     calls_.size());
       e.start_child({.parents = {call.id}, .target = 0});
       return decision::hold();
     }

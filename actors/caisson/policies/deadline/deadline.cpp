@@ -92,8 +92,8 @@ decision deadline::admit(call_info& call, slot& notes, env& e) {
   if (limit <= e.now || time_until(limit, e.now) < config_.min_left)
     return refuse(counter::too_little_left, errc::deadline_exceeded, call.id,
                   e);
-  CAISSON_ENSURE(limit > e.now && limit <= latest, "{} ns are left of {}",
-                 (limit - e.now).count(), timeout.count());
+  CAISSON_ENSURE(limit > e.now && limit <= latest, "{} are left of {}",
+                 limit - e.now, timeout);
   notes.start<limits>({limit, latest, own, false}).since = e.now;
   call.deadline = limit;
   call.default_deadline = false;
@@ -184,8 +184,7 @@ void deadline::measure(limits& saved, bool ok, time_point now) {
     learner_->succeeded(took, now);
   else
     learner_->cut_off(took, now);
-  CAISSON_ENSURE(learner_->samples() > 0, "nothing was learned of {} ns",
-                 took.count());
+  CAISSON_ENSURE(learner_->samples() > 0, "nothing was learned of {}", took);
 }
 
 duration deadline::learn_timeout(env& e) {

@@ -126,8 +126,8 @@ std::optional<duration> limit_learner::limit(time_point now,
   else
     last_ = compute(last_.value_or(otherwise));
   CAISSON_ENSURE(!last_ || (*last_ >= config_.least && *last_ <= config_.most),
-                 "a limit of {} ns, from {} to {} ns", last_->count(),
-                 config_.least.count(), config_.most.count());
+                 "a limit of {}, from {} to {}", *last_, config_.least,
+                 config_.most);
   return last_;
 }
 

@@ -215,7 +215,7 @@ void degradation::switch_off(std::size_t i, const figures& f, env& e) {
   }
   CAISSON_ENSURE(wait() >= config_.recover_after
                    && wait() <= config_.recover_after_max,
-                 "{} ns until a level comes back", wait().count());
+                 "{} until a level comes back", wait());
   CAISSON_ENSURE(levels_[i].held == operator_hold::none,
                  "level {} is held, and its rule acts", i);
   count(counter::switched_off);

@@ -148,7 +148,7 @@ std::optional<decision> retrier::try_again(const call_info& call,
   CAISSON_ENSURE(
     *delay >= duration::zero()
       && (config_.max_attempts == 0 || saved.attempts < config_.max_attempts),
-    "attempt {} follows after {} ns", saved.attempts + 1, delay->count());
+    "attempt {} follows after {}", saved.attempts + 1, *delay);
   count(counter::retried);
   ++waiting_;
   saved.at = stage::backoff;

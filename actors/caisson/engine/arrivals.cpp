@@ -90,6 +90,7 @@ moved_call arrivals::take(reply_slot&& from, caf::message&& payload,
     return {};
   }
   auto& r = core_.calls.take();
+  core_.at_hand = r.index;
   r.from = std::move(from);
   r.payload = std::move(payload);
   r.arrived = core_.now();
@@ -103,6 +104,9 @@ moved_call arrivals::take(reply_slot&& from, caf::message&& payload,
 
 // Returns whether there is time left.
 bool arrivals::set_options(call_record& r, call_options& o) {
+  CAISSON_ENSURE(r.path.empty() && r.key.empty() && !r.trace,
+                 "call {} begins with a path of {} gates, or a key",
+                 call_number(r.id), r.path.size());
   // A record begins without them.
   if (!o.path.empty())
     r.path = std::move(o.path);
@@ -157,8 +161,10 @@ moved_call arrivals::end_late(call_record& r) {
 moved_call arrivals::acquire(reply_slot&& from, const caisson::acquire& what) {
   ++core_.totals.acquires;
   // There is no holder for the permit.
-  if (!from.expects_reply())
+  if (!from.expects_reply()) {
+    ++core_.totals.without_holder;
     return {};
+  }
   if (auto refused = refuse_if_unavailable()) {
     refuse(from, refused->code, std::move(refused->text));
     return {};
@@ -169,6 +175,7 @@ moved_call arrivals::acquire(reply_slot&& from, const caisson::acquire& what) {
     return {};
   }
   auto& r = core_.calls.take();
+  core_.at_hand = r.index;
   CAISSON_ENSURE(!r.granted && r.permit == 0,
                  "a request begins as call {}, which has permit {}",
                  call_number(r.id), r.permit);

@@ -147,6 +147,7 @@ void attempts::classify(outcome& o) {
   // What Caisson's own errors mean is known.
   if (o.own_error)
     return;
+  CAISSON_ENSURE(o.reply, "an answer is classified, and there is none");
   const auto& content = *static_cast<const caf::message*>(o.reply);
   // Known without an adapter, as gates pass such errors on.
   if (!o.ok)

@@ -25,6 +25,9 @@ class call_table {
 public:
   static constexpr std::size_t capacity = std::size_t{1} << call_place_bits;
 
+  /// The index of no record.
+  static constexpr std::uint32_t no_record = 0xffffffff;
+
   /// `salt` keeps strangers from choosing numbers that meet in one bucket.
   call_table(std::size_t layers, std::uint64_t salt);
 
@@ -136,7 +139,6 @@ public:
 
 private:
   static constexpr std::size_t block_size = 8;
-  static constexpr std::uint32_t no_record = 0xffffffff;
   static constexpr std::size_t least_buckets = 16;
 
   struct block {

@@ -47,6 +47,7 @@ call_id child_calls::make(std::size_t k, child_call request) {
                  "{} has no target {}", core_.layers[k].owner->name(),
                  request.target);
   auto& c = core_.calls.take();
+  ++core_.children;
   c.child = std::make_unique<child_state>();
   c.child->origin = k;
   c.child->target = request.target;

@@ -30,6 +30,7 @@ ended_child child_results::finish(call_record& c, const outcome& o) {
     x.whole = std::move(c.reply);
   core_.timers.cancel(c.timer);
   core_.calls.put_back(c);
+  --core_.children;
   judge(x);
   mark_parents(x);
   return x;
@@ -128,6 +129,7 @@ void child_results::drop(call_record& c) {
   auto state = std::move(c.child);
   core_.timers.cancel(c.timer);
   core_.calls.put_back(c);
+  --core_.children;
   std::size_t left = 0;
   for (auto parent : state->parents)
     if (auto* p = core_.calls.find(parent); waits_for(p, id)) {

@@ -115,6 +115,10 @@ bool descent::admit_lease(call_record& r, std::size_t k, layer_entry& x,
 bool descent::admitted(call_record& r, std::size_t k, mode act,
                        const decision& d, const admission_before& before,
                        next_step& out) {
+  CAISSON_ENSURE(r.inside >> k == 0 && r.where == phase::moving,
+                 "layer {} decides about call {}, which is in layers {:#x}, "
+                 "and {}",
+                 k, call_number(r.id), r.inside, name_of(r.where));
   check_decision(d);
   // The layers further in must not see a deadline that is only observed; the
   // policy counts by itself what overran it.

@@ -2,6 +2,7 @@
 
 #include <caisson/base/ensure.hpp>
 #include <caisson/engine/layer_calls.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 #include <exception>
@@ -28,6 +29,7 @@ auto engine::step(time_point now, reply_slot* from, F f) -> decltype(f()) {
     ending_.refuse(from);
   else
     try {
+      work_scope work{at_hand_};
       begin_step(now);
       if constexpr (std::is_void_v<decltype(f())>) {
         f();
@@ -56,6 +58,7 @@ auto engine::step(time_point now, F f) -> decltype(f()) {
 void engine::begin_step(time_point now) {
   CAISSON_ENSURE(!std::exchange(in_step_, true), "a step within another one");
   core_.layers.context().now = now;
+  core_.at_hand = call_table::no_record;
   // The clock's message may be behind others in the mailbox. What is overdue
   // comes first, so that an answer that comes at or after its deadline is late
   // whatever the order in which the two arrive.
@@ -100,7 +103,7 @@ void engine::end_step() {
 }
 
 engine::engine(engine_host& host, engine_setup setup)
-  : core_(host, std::move(setup)), attempts_(core_, targets_),
+  : core_(host, std::move(setup)), at_hand_(core_), attempts_(core_, targets_),
     workers_(core_, targets_, core_.supervision), leases_(core_, attempts_),
     expiry_(core_, attempts_, workers_), children_(core_, expiry_),
     route_(core_, attempts_, workers_, leases_, expiry_, children_),
@@ -146,11 +149,15 @@ void engine::run_due() {
       return;
     if (due.at > std::exchange(last, due.at))
       rounds = 0;
+    core_.at_hand = call_table::no_record;
     switch (due.what) {
       case due_event::kind::call: {
-        auto* r = core_.calls.at(*core_.timers.pop_due(core_.now()));
+        auto place = *core_.timers.pop_due(core_.now());
+        auto* r = core_.calls.at(place);
         CAISSON_ENSURE(r && r->timer_at == due.at,
-                       "a timer of a call that is over");
+                       "a timer of place {} goes off, and is not that of call "
+                       "{} there",
+                       place, r ? call_number(r->id) : 0);
         route_.on_timer(*r);
         break;
       }
@@ -193,8 +200,8 @@ void engine::carry_out(const layer_request& x) {
       break;
   }
   CAISSON_ENSURE(core_.calls.has_known(x.what.call),
-                 "{} asks about call {:#x}, which it never had",
-                 core_.layers[k].owner->name(), x.what.call);
+                 "{} asks about call {}, which it never had",
+                 core_.layers[k].owner->name(), call_number(x.what.call));
   auto* r = core_.calls.find(x.what.call);
   // Answered or cut off since: the policy knows.
   if (!is_held_by(k, r))
@@ -208,8 +215,9 @@ void engine::carry_out(const layer_request& x) {
 }
 
 void engine::pass_on_timeout(std::size_t k, call_id call) {
-  CAISSON_ENSURE(core_.calls.has_known(call), "{} repeats call {:#x}",
-                 core_.layers[k].owner->name(), call);
+  CAISSON_ENSURE(core_.calls.has_known(call),
+                 "{} repeats call {}, which it never had",
+                 core_.layers[k].owner->name(), call_number(call));
   // A layer that only observes makes no further attempt.
   if (core_.layers.active(k) != mode::enforce)
     return;

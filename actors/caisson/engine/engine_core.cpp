@@ -1,8 +1,10 @@
 #include <caisson/engine/engine_core.hpp>
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/caf/error.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace caisson::detail {
@@ -42,6 +44,17 @@ void engine_core::answer(call_record& r, caf::message&& content) {
   calls.unindex(r);
   if (r.from.expects_reply())
     host.answer(std::move(r.from), std::move(content));
+}
+
+void engine_core::check_totals() const {
+  auto live = static_cast<std::int64_t>(calls.live()) - children;
+  CAISSON_ENSURE(totals.begun() == totals.over() + live,
+                 "{} calls and requests came in, {} are over, and {} live",
+                 totals.begun(), totals.over(), live);
+  auto errors = std::accumulate(totals.errors.begin(), totals.errors.end(),
+                                std::int64_t{0});
+  CAISSON_ENSURE(errors == totals.failed, "{} calls failed, with {} errors",
+                 totals.failed, errors);
 }
 
 caf::message engine_core::refusal(errc code, std::string text) const {

@@ -73,6 +73,10 @@ struct engine_totals {
   std::int64_t renewals = 0;
   std::int64_t worker_losses = 0;
   std::int64_t dead_letters = 0;
+  /// Calls and requests that were live when the totals were reset.
+  std::int64_t carried_over = 0;
+  /// Of `acquires`: those to which nobody waits for an answer.
+  std::int64_t without_holder = 0;
   /// Of `failed`: by the number of the Caisson error, under 0 all others.
   std::array<std::int64_t, std::size_t{last_errc} + 1> errors = {};
   /// What the adapter said, by class.
@@ -89,6 +93,17 @@ struct engine_totals {
       ++failed;
       ++errors[o.own_error && o.code <= last_errc ? o.code : 0];
     }
+  }
+
+  /// What came in.
+  [[nodiscard]] std::int64_t begun() const noexcept {
+    return carried_over + calls + acquires;
+  }
+
+  /// What was refused, or has ended.
+  [[nodiscard]] std::int64_t over() const noexcept {
+    return without_holder + refused_draining + refused_full + refused_invalid
+           + refused_loop + succeeded + failed + released_neutral;
   }
 };
 
@@ -114,6 +129,10 @@ struct engine_core {
   secret_source secrets;
   engine_totals totals;
   call_table calls;
+  /// How many of them are children.
+  std::int64_t children = 0;
+  /// The place of the call that was taken up last in this step.
+  std::uint32_t at_hand = call_table::no_record;
   event_hub events;
   tracer traces;
   layer_table layers;
@@ -158,6 +177,9 @@ struct engine_core {
 
   /// Answers the call's caller, if that waits for it.
   void answer(call_record& r, caf::message&& content);
+
+  /// Between two calls: the totals cover what has come in.
+  void check_totals() const;
 
   /// The message of an error of the gate's, or of a layer's.
   [[nodiscard]] caf::message refusal(errc code, std::string text = {}) const;

@@ -80,6 +80,7 @@ call_record* leases::find(std::uint64_t permit) {
   CAISSON_ENSURE(r && r->where == phase::leased,
                  "the permit of call {} is held, and the call is over",
                  call_number(i->second.call));
+  core_.at_hand = r->index;
   return r;
 }
 
@@ -100,6 +101,9 @@ moved_call leases::release(reply_slot&& from, const caisson::release& what) {
     core_.host.answer(std::move(from), caf::message{});
   CAISSON_ENSURE(r->permit == what.id && r->granted,
                  "the permit of call {} is another one", call_number(r->id));
+  CAISSON_ENSURE(held_.size() == core_.calls.in(phase::leased),
+                 "{} permits are held, and {} calls are leased", held_.size(),
+                 core_.calls.in(phase::leased));
   // Given back before its turn, there was no work that could say anything.
   auto was_used = may_be_executing(core_, *r);
   auto o = was_used ? outcome_after(what) : outcome::without_verdict();

@@ -74,6 +74,7 @@ caf::error operations::no_such_layer(const std::string& name) const {
 // -- status -------------------------------------------------------------------
 
 status operations::make_status() {
+  core_.check_totals();
   status s;
   s.name = core_.config.name;
   s.state = draining_ ? gate_state::draining : gate_state::accepting;
@@ -216,7 +217,10 @@ caf::error operations::apply(const command& x) {
     if (!core_.layers[k].is_gone())
       known = apply(k, x) || known;
   if (x.what == operator_command::reset) {
+    core_.check_totals();
     core_.totals = {};
+    core_.totals.carried_over = static_cast<std::int64_t>(core_.calls.live())
+                                - core_.children;
     core_.times.clear();
     core_.traces.forget_examples();
     core_.needs.clear();

@@ -18,6 +18,12 @@ router::router(engine_core& core, attempts& sent, upstream& workers,
 
 void router::move(call_record& r, next_step& s) {
   using kind = next_step::kind;
+  CAISSON_ENSURE(s.result || s.what < kind::ascend,
+                 "call {} takes step {} without a result", call_number(r.id),
+                 s.what);
+  CAISSON_ENSURE(s.layer <= static_cast<int>(core_.layers.size()),
+                 "call {} goes on at layer {} of {}", call_number(r.id),
+                 s.layer, core_.layers.size());
   switch (s.what) {
     case kind::none:
       return;
@@ -70,6 +76,7 @@ void router::on_answer(std::uint64_t key, caf::message&& content) {
   auto* r = attempts_.answered(key);
   if (!r)
     return;
+  take_up(*r);
   auto target = r->target;
   attempts_.end(*r);
   auto* err = portable::get_if<caf::error>(content);
@@ -124,6 +131,7 @@ void router::finish_child(call_record& c, const outcome& o) {
     CAISSON_ENSURE(++released <= x.state->waiting,
                    "{} parents of call {} go on, and {} wait", released,
                    call_number(x.id), x.state->waiting);
+    take_up(*p);
     leave_children(*p);
     auto held_as = p->rejected_by;
     auto own = results_.outcome_for(x, i, *p);
@@ -148,6 +156,7 @@ bool router::end_overdue(call_record& r) {
 }
 
 void router::on_timer(call_record& r) {
+  take_up(r);
   CAISSON_ENSURE(!core_.timers.contains(r.timer),
                  "the timer of call {} goes off, and is set",
                  call_number(r.id));
@@ -220,12 +229,14 @@ void router::send_waiting() {
     auto* r = workers_.pop_waiting();
     if (!r)
       return;
+    take_up(*r);
     dispatch(*r);
   }
 }
 
 void router::fail_waiting() {
   while (auto* r = workers_.pop_waiting()) {
+    take_up(*r);
     auto o = outcome::failure(errc::worker_down, false);
     ascend(*r, r->depth - 1, o);
   }
@@ -236,6 +247,7 @@ void router::fail_all_at(target_id x) {
   auto lost = workers_.take_calls(x);
   while (!lost.empty()) {
     auto& r = lost.front();
+    take_up(r);
     CAISSON_ENSURE(r.where == phase::in_flight,
                    "call {} is lost with its target while it is {}",
                    call_number(r.id), name_of(r.where));
@@ -251,9 +263,13 @@ void router::fail_all_at(target_id x) {
 
 // Layer k, which holds the call, has decided about it.
 void router::take_from_layer(call_record& r, std::size_t k) {
+  take_up(r);
   CAISSON_ENSURE(is_held_by(k, &r) && is_inside(r, k),
                  "layer {} decides about call {}, which it does not hold", k,
                  call_number(r.id));
+  CAISSON_ENSURE(r.attempt_key == 0,
+                 "layer {} decides about call {}, which is with target {}", k,
+                 call_number(r.id), r.target);
   leave_children(r);
 }
 
@@ -268,6 +284,9 @@ void router::answer(call_record& r, std::size_t k, std::uint64_t value) {
   r.hold_until = never;
   if (end_overdue(r))
     return;
+  CAISSON_ENSURE(r.inside >> k == 1 && r.children.empty(),
+                 "layer {} answers call {}, which is in layers {:#x}", k,
+                 call_number(r.id), r.inside);
   r.reply = core_.layers[k].owner->value(value);
   auto o = outcome_of(r.reply);
   o.may_have_executed = o.from_worker = false;
@@ -291,6 +310,7 @@ void router::start_child(std::size_t k, call_id id) {
   auto* c = core_.calls.find(id);
   if (!c)
     return; // Given up before it began.
+  take_up(*c);
   CAISSON_ENSURE(c->child && c->child->origin == k,
                  "layer {} starts call {}, which is no child of it", k,
                  call_number(id));
@@ -310,6 +330,7 @@ void router::cancel_child(std::size_t k, call_id child) {
   auto* c = children_.child_of(k, child);
   if (!c)
     return;
+  take_up(*c);
   CAISSON_ENSURE((c->inside & (layer_bit(k + 1) - 1)) == 0,
                  "a child of layer {}, call {}, is in layers {:#x}", k,
                  call_number(child), c->inside);

@@ -53,7 +53,10 @@ public:
   void on_change(worker_change&& x);
 
   /// The answer is no longer wanted.
-  void cancel(call_record& r) { move(r, expiry_.cancel()); }
+  void cancel(call_record& r) {
+    take_up(r);
+    move(r, expiry_.cancel());
+  }
 
   // -- what layers ask for ----------------------------------------------------
 
@@ -73,6 +76,9 @@ public:
   void cancel_child(std::size_t k, call_id child);
 
 private:
+  // What goes wrong from now on is about this call.
+  void take_up(const call_record& r) noexcept { core_.at_hand = r.index; }
+
   // -- down -------------------------------------------------------------------
 
   void descend(call_record& r, std::size_t first);

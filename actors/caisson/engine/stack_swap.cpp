@@ -52,6 +52,12 @@ stack_swap::match(const std::vector<next_layer>& next) const {
     else
       ++k;
   }
+  const auto stay = out.size()
+                    - static_cast<std::size_t>(
+                      std::count(out.begin(), out.end(), std::nullopt));
+  CAISSON_ENSURE(stay <= old && stay <= heaviest[0][0],
+                 "{} of {} layers stay, of weight {}", stay, old,
+                 heaviest[0][0]);
   return out;
 }
 

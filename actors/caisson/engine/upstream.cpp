@@ -432,9 +432,10 @@ next_step upstream::wait(call_record& r) {
 call_record* upstream::pop_waiting() {
   if (waiting_.empty())
     return nullptr;
-  auto* r = core_.calls.find(waiting_.erase(waiting_.front()));
+  auto id = waiting_.erase(waiting_.front());
+  auto* r = core_.calls.find(id);
   CAISSON_ENSURE(r && r->where == phase::waiting,
-                 "a call that is over waits for the worker");
+                 "call {} is over, and waits for the worker", call_number(id));
   core_.calls.move_to(*r, phase::moving);
   CAISSON_ENSURE(waiting_.size() == core_.calls.in(phase::waiting),
                  "{} calls wait, and {} are counted", waiting_.size(),

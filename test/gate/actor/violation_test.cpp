@@ -96,7 +96,10 @@ TEST_P(violation_test, its_last_event_says_what_was_wrong) {
   EXPECT_TRUE(events.back().detail.starts_with(
     "invariant violated: what != \"ensure\" at "))
     << events.back().detail;
-  EXPECT_TRUE(events.back().detail.ends_with(": in call 1"));
+  EXPECT_TRUE(events.back().detail.ends_with(
+    ": in call 1; call 1: moving, attempts: 0, time left: 10 min, layers: "
+    "none"))
+    << events.back().detail;
 }
 
 TEST_P(violation_test,

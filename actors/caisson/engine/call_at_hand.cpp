@@ -1,0 +1,25 @@
+#include <caisson/engine/call_at_hand.hpp>
+
+#include <caisson/engine/layer_table.hpp>
+#include <caisson/policy/call_number.hpp>
+
+#include <fmt/format.h>
+
+namespace caisson::detail {
+
+// Checks nothing, as what it describes may be wrong.
+std::string call_at_hand::describe() const {
+  auto* r = core_.calls.at(core_.at_hand);
+  if (!r)
+    return {};
+  std::string inside;
+  for (std::size_t k = 0; k < core_.layers.size(); ++k)
+    if (is_inside(*r, k))
+      inside += (inside.empty() ? "" : ", ") + core_.layers[k].owner->name();
+  return fmt::format("call {}: {}, attempts: {}, time left: {}, layers: {}",
+                     call_number(r->id), name_of(r->where), r->sends,
+                     rounded_text(time_until(r->deadline, core_.now())),
+                     inside.empty() ? "none" : inside);
+}
+
+} // namespace caisson::detail

@@ -244,8 +244,8 @@ TEST_F(ends, so_many_may_wait_for_a_drain) {
   for (std::size_t i = 0; i < max_drains; ++i)
     w.drain();
   auto last = w.drain();
-  EXPECT_EQ(w.answer_to(last), "invalid_config by gate: as many wait for the "
-                               "end of the drain as may");
+  EXPECT_EQ(w.answer_to(last), "invalid_config by gate: too many pending drain "
+                               "requests (max 256)");
   w.answer(0, "y");
 }
 

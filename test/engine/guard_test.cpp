@@ -355,7 +355,7 @@ TEST(guard, rejects_what_needs_messages) {
   for (const auto& s :
        {stack{}.cache(), stack{}.batcher(),
         stack{}.fallback({alternative::answer(std::int32_t{1})})})
-    EXPECT_NE(problem_of(s).find("a guard has none"), std::string::npos);
+    EXPECT_NE(problem_of(s).find("a guard does not have"), std::string::npos);
   EXPECT_NE(problem_of(stack{}.semaphore({.permits = 0})).find("permits"),
             std::string::npos);
 }

@@ -139,7 +139,7 @@ TEST_F(control_test, refuses_what_makes_no_sense_and_says_why) {
     {405, "GET", "/v1/gates/payments/drain", "", "POST"},
     {405, "GET", "/v1/reload", "", "POST"},
     {404, "GET", "/v1/gates/paymnts", "", "did you mean \"payments\"?"},
-    {404, "GET", "/v1/gates/", "", "no gate \"\""},
+    {404, "GET", "/v1/gates/", "", "unknown gate \"\""},
     {404, "POST", "/v1/gates/zzzzzzzzz/drain", "", "known gates: a b/ü, pay"},
     {400, "GET", "/v1/gates?x=1", "", "query"},
     {404, "GET", "/v1/nothing?x=1", "", "unknown path"},

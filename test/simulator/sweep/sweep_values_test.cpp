@@ -212,8 +212,9 @@ TEST(sweep_path, lists_what_exists) {
      "services: \"services\" is not one of: arm, fault, service, stack"},
     {"service.db.op.write.time",
      "service.db.op.write: \"write\" is not one of: read"},
-    {"service.db.workers.most", "service.db.workers.most: \"most\" is not "
-                                "there: this is not a table with settings"},
+    {"service.db.workers.most",
+     "service.db.workers.most: \"most\" does not exist: this is not a table "
+     "with settings"},
     {"fault[1].factor", "fault[1]: [1] does not exist, the last one is [0]"},
     {"edge[0].latency", "edge: \"edge\" is not one of: arm, fault, service, "
                         "stack"},

@@ -14,8 +14,9 @@ std::string call_at_hand::describe() const {
     return {};
   std::string inside;
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
-    if (is_inside(*r, k))
-      inside += (inside.empty() ? "" : ", ") + core_.layers[k].owner->name();
+    // One that is being moved to another place has no owner here.
+    if (const auto& x = core_.layers[k]; is_inside(*r, k) && x.owner)
+      inside += (inside.empty() ? "" : ", ") + x.owner->name();
   return fmt::format("call {}: {}, attempts: {}, time left: {}, layers: {}",
                      call_number(r->id), name_of(r->where), r->sends,
                      rounded_text(time_until(r->deadline, core_.now())),

@@ -58,12 +58,12 @@ auto engine::step(time_point now, F f) -> decltype(f()) {
 void engine::begin_step(time_point now) {
   CAISSON_ENSURE(!std::exchange(in_step_, true), "a step within another one");
   core_.layers.context().now = now;
-  core_.at_hand = call_table::no_record;
   // The clock's message may be behind others in the mailbox. What is overdue
   // comes first, so that an answer that comes at or after its deadline is late
   // whatever the order in which the two arrive.
   if (armed_ <= now)
     run_due();
+  core_.at_hand = call_table::no_record;
 }
 
 // At the same instant: calls (deadlines among them), policies, the worker.

@@ -83,12 +83,13 @@ void detail::violated(const char* condition, const char* file, int line,
                           path_in_project(file), line);
   if (!format.empty())
     text += ": " + message_of(format, values);
-  text += state_at_hand();
   if (aborts_on_violation()) {
-    std::fprintf(stderr, "%s\n", text.c_str());
+    // First what is certain.
+    std::fputs(text.c_str(), stderr);
+    std::fprintf(stderr, "%s\n", state_at_hand().c_str());
     std::abort();
   }
-  throw invariant_violation{text};
+  throw invariant_violation{text + state_at_hand()};
 }
 
 } // namespace caisson

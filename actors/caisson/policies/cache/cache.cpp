@@ -53,8 +53,8 @@ bool cache::may_read(const call_info& call) const noexcept {
 decision cache::look_up(const call_info& call, progress& saved,
                         const cache_lookup& x, env& e) {
   auto& r = saved.at->second;
-  CAISSON_ENSURE(r.pins > 0, "call {} looks up the key {}, which nothing uses",
-                 call_number(call.id), saved.at->first);
+  CAISSON_ENSURE(r.pins > 0, "call {} looks up a key that nothing uses",
+                 call_number(call.id));
   if (auto* unwritten = writes_.value(saved.at->first)) {
     count(counter::hits);
     return answer(call, saved, *unwritten, e).in_every_mode();
@@ -240,8 +240,8 @@ decision cache::acknowledge(const call_info& call, progress& saved,
     count(counter::merged);
   store_.invalidate(saved.at);
   CAISSON_ENSURE(writes_.size() > 0 && !saved.at->second.kept,
-                 "a write of the key {} is acknowledged, {} are known",
-                 saved.at->first, writes_.size());
+                 "a write of call {} is acknowledged, {} are known",
+                 call_number(call.id), writes_.size());
   return answer(call, saved, std::move(x.answer), e);
 }
 
@@ -317,8 +317,8 @@ void cache::abandon(call_info& call, slot& notes, const outcome&, bool, env&) {
   if (saved.where == stage::bypassing)
     return;
   CAISSON_ENSURE(saved.at->second.pins > 0,
-                 "call {} leaves the key {}, which nothing uses",
-                 call_number(call.id), saved.at->first);
+                 "call {} leaves a key that nothing uses",
+                 call_number(call.id));
   if (saved.where == stage::queued && !was_released(saved))
     writes_.leave(saved.at->first, saved.queue);
   else if (saved.where == stage::changing || saved.where == stage::queued)
@@ -344,8 +344,8 @@ kept_message cache::take_content(call_id child) {
 bool cache::learn(place at, load_number number, const outcome& o, env& e) {
   auto& r = at->second;
   CAISSON_ENSURE(r.pins > 0 && number > 0 && number <= store_.last_load(),
-                 "load {} of {} ends, {} use the key {}", number,
-                 store_.last_load(), r.pins, at->first);
+                 "load {} of {} ends, {} use its key", number,
+                 store_.last_load(), r.pins);
   if (store_.is_outdated(r, number))
     return false;
   if (!o.ok && !is_negative(config_, o, e)) {

@@ -62,8 +62,8 @@ cache_loads::load cache_loads::end(call_id child) {
   CAISSON_ENSURE(!node.empty(), "call {} is not a load", call_number(child));
   auto out = std::move(node.mapped());
   auto& r = out.at->second;
-  CAISSON_ENSURE(r.pins > 0, "load {} ends, and nobody has the key {}",
-                 out.number, out.at->first);
+  CAISSON_ENSURE(r.pins > 0, "load {} ends, and nobody has its key",
+                 out.number);
   ended_until_ = out.until;
   if (r.child == child)
     r.child = 0;
@@ -86,8 +86,8 @@ bool cache_loads::want_again(const call_info& call, place at) {
     ++at->second.pins;
   }
   CAISSON_ENSURE(x.at == at && at->second.pins > 0,
-                 "call {} wants another record of the key {}",
-                 call_number(call.id), at->first);
+                 "call {} wants another record of its key",
+                 call_number(call.id));
   x.calls.push_back(call.id);
   x.until = std::max(x.until, call.deadline);
   return is_first;
@@ -96,8 +96,7 @@ bool cache_loads::want_again(const call_info& call, place at) {
 void cache_loads::start_again(cache_store& store, env& e) {
   for (auto& [key, x] : std::exchange(again_, {})) {
     CAISSON_ENSURE(!x.calls.empty() && x.at->second.pins > 0,
-                   "{} calls want another load of the key {}", x.calls.size(),
-                   key);
+                   "{} calls want another load of their key", x.calls.size());
     // Like any load, it counts as the call of the first of them.
     child_call c{.parents = std::move(x.calls)};
     for (auto id : c.parents)

@@ -27,7 +27,7 @@ cache_store::place cache_store::pin(const std::string& key) {
 }
 
 void cache_store::unpin(place at) {
-  CAISSON_ENSURE(at->second.pins > 0, "nobody has the key {}", at->first);
+  CAISSON_ENSURE(at->second.pins > 0, "nobody has a key that is let go of");
   if (--at->second.pins == 0 && !at->second.kept)
     records_.erase(at);
 }
@@ -75,7 +75,7 @@ void cache_store::drop(place at) {
     return;
   auto& list = r.life == life_ ? used_ : old_;
   CAISSON_ENSURE(!list.empty() && *r.use == at,
-                 "the answer of the key {} is not in its list", at->first);
+                 "the answer of a key is not in its list");
   list.erase(r.use);
   r.kept = false;
   r.value = nullptr;
@@ -94,8 +94,8 @@ void cache_store::begin_changes(place at, std::uint32_t n) {
 }
 
 void cache_store::end_change(place at) {
-  CAISSON_ENSURE(at->second.changing > 0, "nothing changes the key {}",
-                 at->first);
+  CAISSON_ENSURE(at->second.changing > 0,
+                 "nothing changes a key whose change ends");
   --at->second.changing;
   // What was read while it was below may be from before it.
   invalidate(at);
@@ -111,7 +111,7 @@ std::size_t cache_store::shrink(std::size_t most) {
 }
 
 void cache_store::evict(place at) {
-  CAISSON_ENSURE(at->second.kept, "nothing is kept for the key {}", at->first);
+  CAISSON_ENSURE(at->second.kept, "nothing is kept for a key");
   drop(at);
   ++at->second.pins;
   unpin(at);

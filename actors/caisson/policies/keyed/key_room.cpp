@@ -75,8 +75,7 @@ void key_room::expire_list(bool guarded, std::size_t& budget, env& e) {
     if (!x || time_after(x->used, kind_.per_key().idle) > keys_.clock())
       return;
     CAISSON_ENSURE(x->busy == 0 && x->guarded == guarded,
-                   "the key {} has {} calls, and is listed without", x->key,
-                   x->busy);
+                   "a key has {} calls, and is listed without", x->busy);
     turns_.catch_up(*x, e);
     if (kind_.is_idle(*x->machine, keys_.clock())) {
       counters_.add(keyed_counter::keys_expired);

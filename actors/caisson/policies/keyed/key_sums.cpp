@@ -67,8 +67,7 @@ void key_sums::freshen(key_entry& x) {
 void key_sums::enter(key_entry& x) {
   auto& place = fresh_[next_];
   if (place) {
-    CAISSON_ENSURE(place->fresh == next_,
-                   "the key {} is fresh at {}, not at {}", place->key,
+    CAISSON_ENSURE(place->fresh == next_, "a key is fresh at {}, not at {}",
                    place->fresh, next_);
     rank(*place);
   }
@@ -91,7 +90,7 @@ void key_sums::remove(key_entry& x) {
   if (x.fresh == key_entry::nowhere) {
     count(x, -1, gauges);
   } else {
-    CAISSON_ENSURE(fresh_[x.fresh] == &x, "the key {} is not fresh", x.key);
+    CAISSON_ENSURE(fresh_[x.fresh] == &x, "a key is not fresh");
     count(x, 1, counters);
     fresh_[std::exchange(x.fresh, key_entry::nowhere)] = nullptr;
   }

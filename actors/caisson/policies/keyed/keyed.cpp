@@ -1,6 +1,7 @@
 #include <caisson/policies/keyed/keyed.hpp>
 
 #include <caisson/base/ensure.hpp>
+#include <caisson/policy/call_number.hpp>
 
 #include <algorithm>
 
@@ -79,7 +80,7 @@ keyed_policy::take_back(const call_info& call) {
   if (calls_.is_gone(call.id))
     return nullptr;
   auto* x = keys_.find(call.key);
-  CAISSON_ENSURE(x, "the key {} of call {} is gone", call.key, call.id);
+  CAISSON_ENSURE(x, "the key of call {} is gone", call_number(call.id));
   return x;
 }
 
@@ -143,7 +144,8 @@ decision keyed_policy::refuse(keyed_counter why, std::string_view detail,
 decision keyed_policy::expire(call_info& call, slot& notes, env& e) {
   see(e);
   auto* x = keys_.find(call.key);
-  CAISSON_ENSURE(x && calls_.holds(call.id), "call {} is not held", call.id);
+  CAISSON_ENSURE(x && calls_.holds(call.id), "call {} is not held",
+                 call_number(call.id));
   auto d = turns_.turn(
     *x, e, [&](policy& p, env& inner) { return p.expire(call, notes, inner); });
   if (d.what == decision::kind::pass)
@@ -159,8 +161,8 @@ decision keyed_policy::deadline_passed(call_info& call, slot& notes, env& e) {
   auto* x = keys_.find(call.key);
   if (!x || calls_.passes(call.id))
     return decision::pass();
-  CAISSON_ENSURE(x->busy > 0, "the key {} does not have call {}", call.key,
-                 call.id);
+  CAISSON_ENSURE(x->busy > 0, "the key of call {} does not have it",
+                 call_number(call.id));
   auto d = turns_.turn(*x, e, [&](policy& p, env& inner) {
     return p.deadline_passed(call, notes, inner);
   });

@@ -34,8 +34,7 @@ key_entry* keyed_calls::take_child(call_id child) {
     return nullptr;
   auto* x = i->second;
   children_.erase(i);
-  CAISSON_ENSURE(x->busy > 0, "the key {} does not have child {}", x->key,
-                 child);
+  CAISSON_ENSURE(x->busy > 0, "a key does not have child {}", child);
   return x;
 }
 

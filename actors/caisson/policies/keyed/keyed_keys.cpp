@@ -60,10 +60,9 @@ bool keyed_keys::is_guarded(const key_entry& x) const {
 }
 
 void keyed_keys::drop(key_entry& x) {
-  CAISSON_ENSURE(x.busy == 0 && !x.at_work, "the key {} has {} calls", x.key,
-                 x.busy);
+  CAISSON_ENSURE(x.busy == 0 && !x.at_work, "a key has {} calls", x.busy);
   CAISSON_ENSURE(x.life == life_ && x.used <= clock_,
-                 "the key {} was dropped by a reset", x.key);
+                 "a key was dropped by a reset");
   sums_.remove(x);
   timers_.cancel(x.timer);
   table_.erase(x);
@@ -128,7 +127,7 @@ std::optional<key_entry*> keyed_keys::pop_due(time_point now) {
   auto& x = **due;
   if (x.life != life_)
     return nullptr;
-  CAISSON_ENSURE(x.wake_at <= now, "the key {} is woken too early", x.key);
+  CAISSON_ENSURE(x.wake_at <= now, "a key is woken too early");
   x.wake_at = never;
   return &x;
 }

@@ -14,7 +14,7 @@ namespace {
 
 // Rates are sums and quotients of doubles: what is equal on paper must not be
 // larger here.
-constexpr double rounding = 1e-9;
+constexpr double excess_rounding = 1e-9;
 
 double quotient(std::int64_t part, std::int64_t all) {
   return static_cast<double>(part) / static_cast<double>(all);
@@ -154,7 +154,7 @@ std::string canary_comparison::fails_more(const canary_rules& c,
                        ? counts_of(before_.baseline, present_.baseline)
                        : kept_.value_or(summary{});
   if (of_canary.failure_rate() - of_baseline.failure_rate()
-      <= c.max_error_excess + rounding)
+      <= c.max_error_excess + excess_rounding)
     return {};
   auto failures = of_canary.failures + of_baseline.failures;
   auto share = quotient(of_canary.answers,

@@ -24,7 +24,7 @@ struct estimate {
   double longest = 0;
 };
 
-constexpr double rounding = 1e-9;
+constexpr double quantile_rounding = 1e-9;
 
 // Kaplan and Meier's estimate: bucket by bucket, the share of the calls still
 // in flight that end in it. What is cut off in a bucket outlasts it.
@@ -43,7 +43,7 @@ public:
                      / static_cast<double>(in_flight);
         left_ -= share;
         add(share, end_of(i));
-        if (!out.quantile && 1 - left_ >= q - rounding) {
+        if (!out.quantile && 1 - left_ >= q - quantile_rounding) {
           out.quantile = end_of(i);
           out.lasted = static_cast<double>(in_flight);
         }
@@ -136,7 +136,8 @@ duration limit_learner::compute(duration in_force) const {
     config_.quantile);
   auto beyond = 2 * x.longest;
   // So many are left there if nobody is cut off before.
-  auto enough = config_.minimum_samples * (1 - config_.quantile) - rounding;
+  auto enough = config_.minimum_samples * (1 - config_.quantile)
+                - quantile_rounding;
   // Calls with less time than the limit gives say nothing about it, and what
   // those say that are left is chance if they are few.
   if (in_force > duration::zero()

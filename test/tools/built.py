@@ -48,14 +48,6 @@ class Built:
         return next(word for word in self.command(source)
                     if not word.endswith("ccache"))
 
-    def text_to_compile(self, source, text):
-        """`text` in the place of the source, with what it is joined with."""
-        whole = str(ROOT / source)
-        if whole not in self.joined:
-            return text
-        return pathlib.Path(self.joined[whole]).read_text().replace(
-            f'#include "{source}"', text)
-
     @functools.cache
     def rule(self, program):
         """How a program is linked: its inputs, and Ninja's settings."""

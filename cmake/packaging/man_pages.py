@@ -131,11 +131,11 @@ def page(command, words, version):
     for x in status:
         out += [".SH EXIT STATUS", escaped(x)]
     subcommands = [] if words else text.subcommands()
-    others = ([f"{name}-{x}" for x in subcommands] if not words
-              else [pathlib.Path(command).name])
-    if others:
+    related = ([f"{name}-{x}" for x in subcommands] if not words
+               else [pathlib.Path(command).name])
+    if related:
         out += [".SH SEE ALSO",
-                ",\n".join(f".BR {escaped(x)} (1)" for x in others)
+                ",\n".join(f".BR {escaped(x)} (1)" for x in related)
                 .replace("(1),", "(1),")]
     return name, "\n".join(out) + "\n", subcommands
 

@@ -80,9 +80,9 @@ def wait_for(port, what, process, log):
     until = time.monotonic() + READY
     while time.monotonic() < until:
         if process.poll() is not None:
-            said = log.read_text(errors="replace").strip().splitlines()
+            output = log.read_text(errors="replace").strip().splitlines()
             raise Trouble(f"{what} has ended with {process.returncode}: "
-                          f"{said[-1] if said else 'it has said nothing'}")
+                          f"{output[-1] if output else 'it printed nothing'}")
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
             return
@@ -237,10 +237,10 @@ class Shop:
         if self.user:
             os.chmod(self.folder, 0o755)
             shutil.chown(self.data, self.user, self.user)
-        made = self.spawn("initdb", [postgres_program("initdb"), "-D",
-                                     str(self.data), "-U", "postgres", "-A",
-                                     "trust", "--no-sync"], self.user)
-        if made.wait() != 0:
+        initdb = self.spawn("initdb", [postgres_program("initdb"), "-D",
+                                       str(self.data), "-U", "postgres", "-A",
+                                       "trust", "--no-sync"], self.user)
+        if initdb.wait() != 0:
             raise Trouble(f"initdb failed, see {self.folder}/initdb.log")
         del self.running["initdb"]
 

@@ -114,13 +114,13 @@ class Prometheus:
                 pass
             time.sleep(0.1)
         self.__exit__()
-        raise SystemExit("Prometheus does not start:\n" + self.said())
+        raise SystemExit("Prometheus does not start:\n" + self.log_text())
 
     def __exit__(self, *_):
         self.process.terminate()
         self.process.wait()
 
-    def said(self):
+    def log_text(self):
         self.log.seek(0)
         return self.log.read()
 
@@ -284,9 +284,9 @@ def main(args):
                 draw.write(options["--picture"], seconds, program.stdout,
                            lambda q: server.series(shortened(q), begin, end))
             # The server itself had nothing to complain about.
-            if "level=error" in server.said():
+            if "level=error" in server.log_text():
                 wrong += 1
-                print("WRONG  Prometheus says:\n" + server.said())
+                print("WRONG  Prometheus says:\n" + server.log_text())
     print(f"{wrong} queries are wrong" if wrong else "all queries give data")
     return 1 if wrong else 0
 

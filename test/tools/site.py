@@ -68,10 +68,10 @@ def main(site, pictures):
                         page.picture(pictures / f"{name.replace('/', '-')}-"
                                      f"{width_name}{'-dark' * dark}.png", False)
         page.resize(1300, 900)
-        for word, wanted in SEARCHES.items():
+        for word, address in SEARCHES.items():
             page.open(site / "index.html")
             found = page.run(FOUND % word)
-            expect(wanted in found[:10], f"searching {word} finds {found[:10]}")
+            expect(address in found[:10], f"searching {word} finds {found[:10]}")
             calm(page, f"searching {word}")
         if pictures:
             page.picture(pictures / "search.png", False)

@@ -24,9 +24,9 @@ from built import ROOT, Built, without_output  # noqa: E402
 
 def files_read(command, folder):
     """The source and what it includes, as the compiler says."""
-    made = subprocess.run([*command, "-M", "-o", "-"], cwd=folder,
+    rule = subprocess.run([*command, "-M", "-o", "-"], cwd=folder,
                           capture_output=True, text=True, check=True)
-    names = re.sub(r"\\\n", " ", made.stdout).partition(":")[2].split()
+    names = re.sub(r"\\\n", " ", rule.stdout).partition(":")[2].split()
     return sorted({str((folder / name).resolve()) for name in names})
 
 

@@ -201,12 +201,12 @@ def all_panels():
         inside = []
         for x in row.panels:
             number += 1
-            made = {"id": number, **FORMS[x.form](x)}
+            panel = {"id": number, **FORMS[x.form](x)}
             pages = x.pages or row.pages
             if pages:
-                made["links"] = [link(f"About {page}", f"${{docs}}/{page}.html")
+                panel["links"] = [link(f"About {page}", f"${{docs}}/{page}.html")
                                  for page in pages]
-            inside.append(made)
+            inside.append(panel)
         after = placed(inside, y + 1)
         # A closed row takes no room, and holds its panels itself.
         y = y + 1 if row.closed else after

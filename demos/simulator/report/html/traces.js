@@ -15,8 +15,8 @@ function samplesAt(arm, row) {
 // its answer.
 function endOf(sample) {
   let end = sample.took ?? 0;
-  for (const [, , made, ended, , parts] of sample.calls) {
-    end = Math.max(end, made, ended ?? 0);
+  for (const [, , begin, ended, , parts] of sample.calls) {
+    end = Math.max(end, begin, ended ?? 0);
     for (const [arrived, begun, left] of parts)
       end = Math.max(end, arrived, begun ?? 0, left ?? 0);
   }
@@ -61,19 +61,19 @@ function rawBars(part, call, whole) {
 }
 
 function callLine(arm, sample, call, depth, whole) {
-  const [, operation, made, ended, how, parts] = call;
+  const [, operation, begin, ended, how, parts] = call;
   const name = element("span", { class: "span-name", title: arm.operations[operation] }, arm.operations[operation]);
   name.style.paddingLeft = Math.min(depth, 8) * 12 + "px";
   const end = ended ?? whole;
   const failed = how !== null && how !== "good";
   const height = laneTop * 2 + Math.max(1, parts.length) * laneHeight;
-  const frame = bar("call" + (failed ? " failed" : ""), made, end, whole,
-    `${shortTime(end - made)}: ${how ?? "no answer"}, ${parts.length} arrived`);
+  const frame = bar("call" + (failed ? " failed" : ""), begin, end, whole,
+    `${shortTime(end - begin)}: ${how ?? "no answer"}, ${parts.length} arrived`);
   frame.style.height = height - 3 + "px";
   const track = element("span", { class: "span-track" }, frame,
     ...parts.flatMap((p, lane) => partBars(p, { ended }, whole, lane)));
   track.style.height = height + "px";
-  const why = element("em", {}, failed ? how.replaceAll("_", " ") : how === null ? "no answer" : shortTime(end - made));
+  const why = element("em", {}, failed ? how.replaceAll("_", " ") : how === null ? "no answer" : shortTime(end - begin));
   if (failed)
     why.className = "failed";
   return element("div", { class: "span" }, name, track, why);

@@ -80,11 +80,11 @@ function warning(layers, command) {
 function askCommand(gate, layer, command) {
   const [action, effect, timed] = commands[command];
   const layers = (shown ? shown.layers : []).filter((x) => !layer || x.name === layer);
-  const whom = layer ? `${layer} of ${gate}`
+  const target = layer ? `${layer} of ${gate}`
     : `all layers of ${gate} that know it (${layers.map((x) => x.name).join(", ")})`;
   question({
     title: `${action}: ${layer || gate}`,
-    text: `${action} ${whom}?\n${effect}${warning(layers, command)}`,
+    text: `${action} ${target}?\n${effect}${warning(layers, command)}`,
     action,
     danger: command === "force_open" || command === "off",
     fields: timed ? [{ label: "For how long", choices: times }] : [],

@@ -27,13 +27,13 @@ const badge = (text, grade) => element("span", { class: `badge ${grade}` }, text
 // Keeps the children of `parent` in step with `items`: each has a key, is made
 // once and then only updated, so that focus and selections stay.
 function keepInStep(parent, items, keyOf, make, update) {
-  const wanted = new Map(items.map((x) => [keyOf(x), x]));
+  const itemOf = new Map(items.map((x) => [keyOf(x), x]));
   const old = new Map();
   for (const child of [...parent.children])
-    if (wanted.has(child.dataset.key)) old.set(child.dataset.key, child);
+    if (itemOf.has(child.dataset.key)) old.set(child.dataset.key, child);
     else child.remove();
   let next = parent.firstElementChild;
-  for (const [key, item] of wanted) {
+  for (const [key, item] of itemOf) {
     let child = old.get(key);
     if (!child) {
       child = make(item);

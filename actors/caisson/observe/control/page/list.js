@@ -16,7 +16,7 @@ function stateBadges(gate) {
   return out;
 }
 
-function isWanted(gate) {
+function isMatch(gate) {
   const text = byId("search").value.trim().toLowerCase();
   return (!text || gate.name.toLowerCase().includes(text))
     && (!byId("unusual").checked || gradeOfGate(gate) !== "good");
@@ -58,17 +58,17 @@ function updateRow(row, gate, now) {
 }
 
 function drawList(gates, now) {
-  const wanted = gates.filter(isWanted);
+  const matches = gates.filter(isMatch);
   // Those that are not as usual must not be among those that are left out.
-  if (wanted.length > mostRows)
-    wanted.sort((a, b) => grades.indexOf(gradeOfGate(b)) - grades.indexOf(gradeOfGate(a)));
-  keepInStep(byId("list").tBodies[0], wanted.slice(0, mostRows), (x) => x.name, makeRow,
+  if (matches.length > mostRows)
+    matches.sort((a, b) => grades.indexOf(gradeOfGate(b)) - grades.indexOf(gradeOfGate(a)));
+  keepInStep(byId("list").tBodies[0], matches.slice(0, mostRows), (x) => x.name, makeRow,
     (row, gate) => updateRow(row, gate, now));
   const note = byId("list-note");
-  const hidden = wanted.length - mostRows;
-  note.hidden = wanted.length > 0 && hidden <= 0;
+  const hidden = matches.length - mostRows;
+  note.hidden = matches.length > 0 && hidden <= 0;
   setText(note, gates.length === 0 ? "The program has no gates here yet."
-    : wanted.length === 0 ? "No gate is like that."
+    : matches.length === 0 ? "No gate is like that."
       : `${hidden} more gates: search for a part of their names.`);
   const unusual = gates.filter((x) => gradeOfGate(x) !== "good").length;
   setText(byId("summary"), `${gates.length} ${gates.length === 1 ? "gate" : "gates"}, `

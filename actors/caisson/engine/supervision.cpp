@@ -90,8 +90,9 @@ std::optional<time_point> supervision::on_down(time_point now,
     return std::nullopt;
   }
   auto delay = next_delay(random, failure);
+  auto at = delay ? time_after(now, *delay) : never;
   // A wait without end is no restart either.
-  if (!delay || *delay == unlimited) {
+  if (!delay || at == never) {
     counters_.add(counter::gave_up_schedule);
     return std::nullopt;
   }
@@ -101,7 +102,7 @@ std::optional<time_point> supervision::on_down(time_point now,
                  "{} restarts, and {} are allowed", recent_.size(),
                  config_.max_restarts);
   counters_.add(counter::restarts);
-  return time_after(now, *delay);
+  return at;
 }
 
 duration supervision::retry_delay(random_source& random, std::string* failure) {

@@ -398,6 +398,24 @@ bool upstream::is_gone() const noexcept {
   return false;
 }
 
+void upstream::check() const {
+  auto comes = making_ + ending_ + awaits_turn_ + (restart_at_ != never);
+  CAISSON_ENSURE(replacing_ ? comes <= 1
+                            : comes == (state_ == worker_state::restarting),
+                 "worker {} is {}, and is to come in {} ways", incarnation_,
+                 name_of(state_), comes);
+  CAISSON_ENSURE(!replacing_ || state_ == worker_state::up,
+                 "worker {} is replaced, and is {}", incarnation_,
+                 name_of(state_));
+  CAISSON_ENSURE(
+    !(ending_ || awaits_turn_) || state_ == worker_state::restarting,
+    "worker {} waits to start, and is {}", incarnation_, name_of(state_));
+  CAISSON_ENSURE(supervised_ || (comes == 0 && !grouped_),
+                 "worker {}, which nobody makes, is to come", incarnation_);
+  CAISSON_ENSURE(grouped_ || !awaits_turn_,
+                 "worker {} waits for its turn without a group", incarnation_);
+}
+
 // -- calls --------------------------------------------------------------------
 
 next_step upstream::wait_or_fail(call_record& r) {

@@ -117,6 +117,10 @@ public:
 
   [[nodiscard]] worker_state state() const noexcept { return state_; }
 
+  /// Ensures that a worker that is to come comes in one way, and that nothing
+  /// is left to be done for any other. To be called after each change.
+  void check() const;
+
   /// Whether the worker has ended and nobody will make another one.
   [[nodiscard]] bool is_gone() const noexcept;
 

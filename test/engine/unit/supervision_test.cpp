@@ -131,9 +131,10 @@ TEST(supervision, gives_up_when_the_schedule_is_exhausted) {
 }
 
 TEST(supervision, an_empty_schedule_or_one_without_end_means_no_restart) {
-  for (auto& s : {schedule{}, schedule::constant(unlimited)}) {
+  for (auto& s : {schedule{}, schedule::constant(unlimited),
+                  schedule::constant(unlimited - 1ns)}) {
     patient p{restarting(5, 1s, s)};
-    EXPECT_FALSE(p.dies(0s));
+    EXPECT_FALSE(p.dies(1s));
     EXPECT_EQ(p.count("gave_up_schedule"), 1);
   }
 }

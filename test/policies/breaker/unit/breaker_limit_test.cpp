@@ -358,5 +358,23 @@ TEST(breaker_limit, comes_after_the_ramp) {
   EXPECT_EQ(none.count("rejected_limit"), 0);
 }
 
+TEST(breaker_limit, and_the_ramp_each_count_their_own_rejections) {
+  auto c = limiting();
+  c.ramp = 1h;
+  c.ramp_from = 1;
+  c.initial = breaker_start::half_open;
+  limiting_rig r{c};
+  r.good();
+  r.end(r.burst(10));
+  r.play("xxxxxxxxx");
+  r.burst(3);
+  EXPECT_EQ(r.count("rejected_limit"), 1);
+  c.ramp_from = 0;
+  r.reconfigure(c);
+  r.arrive();
+  EXPECT_EQ(r.count("rejected_limit"), 1);
+  EXPECT_EQ(r.count("rejected_ramp"), 1);
+}
+
 } // namespace
 } // namespace caisson::test

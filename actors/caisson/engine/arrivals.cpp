@@ -90,7 +90,7 @@ moved_call arrivals::take(reply_slot&& from, caf::message&& payload,
     return {};
   }
   auto& r = core_.calls.take();
-  core_.at_hand = r.index;
+  core_.take_up(r);
   r.from = std::move(from);
   r.payload = std::move(payload);
   r.arrived = core_.now();
@@ -175,7 +175,7 @@ moved_call arrivals::acquire(reply_slot&& from, const caisson::acquire& what) {
     return {};
   }
   auto& r = core_.calls.take();
-  core_.at_hand = r.index;
+  core_.take_up(r);
   CAISSON_ENSURE(!r.granted && r.permit == 0,
                  "a request begins as call {}, which has permit {}",
                  call_number(r.id), r.permit);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 namespace caisson::detail {
@@ -54,15 +55,15 @@ call_record& call_table::take() {
   CAISSON_ENSURE(r.where == phase::free, "call {} has this place",
                  call_number(r.id));
   ++live_;
-  ++counts_[static_cast<std::size_t>(phase::free)];
-  move_to(r, phase::moving);
+  ++counts_[static_cast<std::size_t>(phase::moving)];
+  r.where = phase::moving;
   r.id = (++taken_ << call_place_bits) | index;
   r.plan = plan_;
   return r;
 }
 
 void call_table::put_back(call_record& r) {
-  CAISSON_ENSURE(!r.indexed && r.where != phase::free,
+  CAISSON_ENSURE(!r.indexed && r.where == phase::moving,
                  "call {} is {} as it ends", call_number(r.id),
                  name_of(r.where));
   CAISSON_ENSURE(r.inside == 0 && r.children.empty(),
@@ -73,8 +74,8 @@ void call_table::put_back(call_record& r) {
     leave_plan(r.plan);
   r.link<by_target>::unlink();
   r.link<by_caller>::unlink();
-  move_to(r, phase::free);
-  --counts_[static_cast<std::size_t>(phase::free)];
+  --counts_[static_cast<std::size_t>(phase::moving)];
+  r.where = phase::free;
   auto index = r.index;
   reset(r);
   free_.insert(index);
@@ -89,6 +90,15 @@ void call_table::put_back(call_record& r) {
   auto higher = std::max(spare_, number);
   spare_ = std::min(spare_, number);
   drop_block(higher);
+}
+
+void call_table::check() const {
+  auto counted = std::accumulate(counts_.begin(), counts_.end(),
+                                 std::size_t{0});
+  CAISSON_ENSURE(counted == live_ && in(phase::free) == 0,
+                 "{} calls are in a phase, {} live", counted, live_);
+  CAISSON_ENSURE(indexed_ <= live_, "{} calls of {} are indexed", indexed_,
+                 live_);
 }
 
 void call_table::clear() {

@@ -74,14 +74,14 @@ public:
   /// A record in its initial state with a fresh id.
   call_record& take();
 
-  /// Gives a record back that is not indexed. It leaves the lists it is in,
-  /// and everything it refers to is let go.
+  /// Gives a record back that is on the move and not indexed. It leaves the
+  /// lists it is in, and everything it refers to is let go.
   void put_back(call_record& r);
 
   /// Drops all records, as if they had been given back.
   void clear();
 
-  /// Every change of a record's phase.
+  /// Every change of the phase of a call that lives.
   void move_to(call_record& r, phase p) {
     auto& before = counts_[static_cast<std::size_t>(r.where)];
     CAISSON_ENSURE(before > 0, "call {} is counted as {}", call_number(r.id),
@@ -98,10 +98,11 @@ public:
 
   /// Whether each call is in one of the places where one can rest.
   [[nodiscard]] bool none_moving() const noexcept {
-    return in(phase::held) + in(phase::delegated) + in(phase::waiting)
-             + in(phase::in_flight) + in(phase::leased)
-           == live_;
+    return in(phase::moving) == 0;
   }
+
+  /// Ensures that each live call is counted in one phase.
+  void check() const;
 
   /// The record of a call, or null if the call is over.
   call_record* find(call_id id) noexcept {

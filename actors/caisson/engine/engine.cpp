@@ -56,7 +56,8 @@ auto engine::step(time_point now, F f) -> decltype(f()) {
 }
 
 void engine::begin_step(time_point now) {
-  CAISSON_ENSURE(!std::exchange(in_step_, true), "a step within another one");
+  CAISSON_ENSURE(!in_step_, "a step within another one");
+  in_step_ = true;
   core_.layers.context().now = now;
   // The clock's message may be behind others in the mailbox. What is overdue
   // comes first, so that an answer that comes at or after its deadline is late
@@ -139,7 +140,8 @@ void engine::run_due() {
   std::size_t rounds = 0;
   auto last = time_point::min();
   for (;;) {
-    CAISSON_ENSURE(++rounds < most, "after {} rounds something is due", rounds);
+    ++rounds;
+    CAISSON_ENSURE(rounds < most, "after {} rounds something is due", rounds);
     if (auto next = core_.layers.next_request()) {
       carry_out(*next);
       continue;

@@ -47,6 +47,7 @@ void engine_core::answer(call_record& r, caf::message&& content) {
 }
 
 void engine_core::check_totals() const {
+  calls.check();
   auto live = static_cast<std::int64_t>(calls.live()) - children;
   CAISSON_ENSURE(totals.begun() == totals.over() + live,
                  "{} calls and requests came in, {} are over, and {} live",

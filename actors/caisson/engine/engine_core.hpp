@@ -172,13 +172,17 @@ struct engine_core {
     return std::move(r.payload);
   }
 
+  /// What follows is for that call, as the texts of violated invariants say.
+  void take_up(const call_record& r) noexcept { at_hand = r.index; }
+
   /// Sets a call's timer to whatever comes first.
   void schedule(call_record& r);
 
   /// Answers the call's caller, if that waits for it.
   void answer(call_record& r, caf::message&& content);
 
-  /// Between two calls: the totals cover what has come in.
+  /// Between two calls: the totals cover what has come in, and the phases of
+  /// calls all that live.
   void check_totals() const;
 
   /// The message of an error of the gate's, or of a layer's.

@@ -80,7 +80,7 @@ call_record* leases::find(std::uint64_t permit) {
   CAISSON_ENSURE(r && r->where == phase::leased,
                  "the permit of call {} is held, and the call is over",
                  call_number(i->second.call));
-  core_.at_hand = r->index;
+  core_.take_up(*r);
   return r;
 }
 

@@ -55,9 +55,8 @@ void router::descend(call_record& r, std::size_t first) {
 
 // Past all layers: to the worker, or to the holder of a permit.
 void router::dispatch(call_record& r) {
-  CAISSON_ENSURE(r.where == phase::moving && r.children.empty(),
-                 "call {} is sent while it is {}", call_number(r.id),
-                 name_of(r.where));
+  CAISSON_ENSURE(r.children.empty(), "call {} is sent, and has children",
+                 call_number(r.id));
   r.depth = static_cast<std::int8_t>(core_.layers.size());
   if (end_overdue(r))
     return;
@@ -76,7 +75,7 @@ void router::on_answer(std::uint64_t key, caf::message&& content) {
   auto* r = attempts_.answered(key);
   if (!r)
     return;
-  take_up(*r);
+  core_.take_up(*r);
   auto target = r->target;
   attempts_.end(*r);
   auto* err = portable::get_if<caf::error>(content);
@@ -128,10 +127,11 @@ void router::finish_child(call_record& c, const outcome& o) {
     auto* p = results_.released_parent(x, i);
     if (!p)
       continue;
-    CAISSON_ENSURE(++released <= x.state->waiting,
+    ++released;
+    CAISSON_ENSURE(released <= x.state->waiting,
                    "{} parents of call {} go on, and {} wait", released,
                    call_number(x.id), x.state->waiting);
-    take_up(*p);
+    core_.take_up(*p);
     leave_children(*p);
     auto held_as = p->rejected_by;
     auto own = results_.outcome_for(x, i, *p);
@@ -156,7 +156,7 @@ bool router::end_overdue(call_record& r) {
 }
 
 void router::on_timer(call_record& r) {
-  take_up(r);
+  core_.take_up(r);
   CAISSON_ENSURE(!core_.timers.contains(r.timer),
                  "the timer of call {} goes off, and is set",
                  call_number(r.id));
@@ -211,6 +211,7 @@ void router::give_up(call_record& c) {
 // -- the worker ---------------------------------------------------------------
 
 void router::on_change(worker_change&& x) {
+  workers_.check();
   CAISSON_ENSURE(!x.sends_waiting || !x.fails_waiting,
                  "calls that wait for the worker are sent, and fail");
   if (x.sends_waiting)
@@ -229,14 +230,14 @@ void router::send_waiting() {
     auto* r = workers_.pop_waiting();
     if (!r)
       return;
-    take_up(*r);
+    core_.take_up(*r);
     dispatch(*r);
   }
 }
 
 void router::fail_waiting() {
   while (auto* r = workers_.pop_waiting()) {
-    take_up(*r);
+    core_.take_up(*r);
     auto o = outcome::failure(errc::worker_down, false);
     ascend(*r, r->depth - 1, o);
   }
@@ -247,7 +248,7 @@ void router::fail_all_at(target_id x) {
   auto lost = workers_.take_calls(x);
   while (!lost.empty()) {
     auto& r = lost.front();
-    take_up(r);
+    core_.take_up(r);
     CAISSON_ENSURE(r.where == phase::in_flight,
                    "call {} is lost with its target while it is {}",
                    call_number(r.id), name_of(r.where));
@@ -263,7 +264,7 @@ void router::fail_all_at(target_id x) {
 
 // Layer k, which holds the call, has decided about it.
 void router::take_from_layer(call_record& r, std::size_t k) {
-  take_up(r);
+  core_.take_up(r);
   CAISSON_ENSURE(is_held_by(k, &r) && is_inside(r, k),
                  "layer {} decides about call {}, which it does not hold", k,
                  call_number(r.id));
@@ -310,7 +311,7 @@ void router::start_child(std::size_t k, call_id id) {
   auto* c = core_.calls.find(id);
   if (!c)
     return; // Given up before it began.
-  take_up(*c);
+  core_.take_up(*c);
   CAISSON_ENSURE(c->child && c->child->origin == k,
                  "layer {} starts call {}, which is no child of it", k,
                  call_number(id));
@@ -330,7 +331,7 @@ void router::cancel_child(std::size_t k, call_id child) {
   auto* c = children_.child_of(k, child);
   if (!c)
     return;
-  take_up(*c);
+  core_.take_up(*c);
   CAISSON_ENSURE((c->inside & (layer_bit(k + 1) - 1)) == 0,
                  "a child of layer {}, call {}, is in layers {:#x}", k,
                  call_number(child), c->inside);

@@ -54,7 +54,7 @@ public:
 
   /// The answer is no longer wanted.
   void cancel(call_record& r) {
-    take_up(r);
+    core_.take_up(r);
     move(r, expiry_.cancel());
   }
 
@@ -76,9 +76,6 @@ public:
   void cancel_child(std::size_t k, call_id child);
 
 private:
-  // What goes wrong from now on is about this call.
-  void take_up(const call_record& r) noexcept { core_.at_hand = r.index; }
-
   // -- down -------------------------------------------------------------------
 
   void descend(call_record& r, std::size_t first);

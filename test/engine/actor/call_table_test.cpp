@@ -109,9 +109,13 @@ TEST(call_table, counts_phases) {
   t.move_to(b, phase::in_flight);
   EXPECT_EQ(t.in(phase::held), 1u);
   EXPECT_EQ(t.in(phase::in_flight), 1u);
+  EXPECT_TRUE(t.none_moving());
+  t.move_to(a, phase::moving);
+  EXPECT_FALSE(t.none_moving());
   t.put_back(a);
   EXPECT_EQ(t.in(phase::held), 0u);
-  EXPECT_EQ(t.in(phase::moving), 0u);
+  EXPECT_TRUE(t.none_moving());
+  EXPECT_NO_THROW(t.check());
 }
 
 // All that a record says, without what belongs to its place. The bindings name

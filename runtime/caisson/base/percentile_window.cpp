@@ -3,14 +3,14 @@
 #include <caisson/base/ensure.hpp>
 
 #include <algorithm>
-#include <cassert>
 
 namespace caisson {
 
 namespace {
 
 duration step_of(duration length, std::size_t steps) {
-  assert(length > duration::zero() && steps > 0);
+  CAISSON_ENSURE(length > duration::zero() && steps > 0,
+                 "a window of {} has {} steps", length, steps);
   auto n = static_cast<duration::rep>(steps);
   return duration{length.count() / n + (length.count() % n == 0 ? 0 : 1)};
 }

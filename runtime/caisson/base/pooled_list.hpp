@@ -1,9 +1,9 @@
 // A list from whose middle entries can be taken.
 #pragma once
 
+#include <caisson/base/ensure.hpp>
 #include <caisson/base/index_pool.hpp>
 
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -56,7 +56,8 @@ public:
 
   /// Takes out the entry `h`, which must be in the list.
   T erase(handle h) {
-    assert(size_ > 0 && h < nodes_.capacity());
+    CAISSON_ENSURE(size_ > 0 && h < nodes_.capacity(),
+                   "entry {} is taken out of a list of {}", h, size_);
     auto& n = nodes_[h];
     (n.prev == none ? head_ : nodes_[n.prev].next) = n.next;
     (n.next == none ? tail_ : nodes_[n.next].prev) = n.prev;

@@ -1,7 +1,6 @@
 #include <caisson/base/window.hpp>
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace caisson {
@@ -9,7 +8,8 @@ namespace caisson {
 namespace {
 
 duration width_of(duration length, std::size_t buckets) {
-  assert(length > duration::zero() && buckets > 0);
+  CAISSON_ENSURE(length > duration::zero() && buckets > 0,
+                 "a window of {} has {} buckets", length, buckets);
   auto n = static_cast<duration::rep>(buckets);
   auto rest = length.count() % n == 0 ? 0 : 1;
   return duration{length.count() / n + rest};
@@ -21,7 +21,7 @@ duration width_of(duration length, std::size_t buckets) {
 
 count_window::count_window(std::size_t calls)
   : bits_((calls + word_bits - 1) / word_bits), capacity_(calls) {
-  assert(calls > 0);
+  CAISSON_ENSURE(calls > 0, "a window has no calls");
 }
 
 bool count_window::bit(std::size_t i) const noexcept {

@@ -3,22 +3,23 @@
 #include <caisson/base/ensure.hpp>
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <numeric>
 
 namespace caisson {
 
-retry_budget::retry_budget(const limits& l) noexcept
+retry_budget::retry_budget(const limits& l)
   : width_(l.ttl / slice_count),
     // Per second and in units of a millionth: 10^6 / 10^9 ns. At most 6·10^16
     // before the division.
     reserve_(std::int64_t{l.reserve} * l.ttl.count() / 1'000),
     share_(std::llround(l.ratio * static_cast<double>(unit))) {
-  assert(l.ttl >= std::chrono::seconds(1));
-  assert(l.ttl <= std::chrono::seconds(60));
-  assert(l.reserve <= 1'000'000);
-  assert(l.ratio >= 0 && l.ratio <= 1);
+  CAISSON_ENSURE(l.ttl >= std::chrono::seconds(1)
+                   && l.ttl <= std::chrono::seconds(60),
+                 "retries are budgeted over {}", l.ttl);
+  CAISSON_ENSURE(l.reserve <= 1'000'000 && l.ratio >= 0 && l.ratio <= 1,
+                 "{} retries are in reserve, and a share of {}", l.reserve,
+                 l.ratio);
 }
 
 bool retry_budget::try_withdraw(time_point now, std::uint32_t cost) {

@@ -42,7 +42,7 @@ public:
   };
 
   /// Starts with the whole reserve and no deposits. `l` must be in range.
-  explicit retry_budget(const limits& l) noexcept;
+  explicit retry_budget(const limits& l);
 
   /// Records a first attempt.
   void deposit(time_point now) {

@@ -164,10 +164,9 @@ decision limiter::reserve(call_info& call, slot& notes,
   if (waiting_.empty() && times.earliest <= e.now && e.now <= times.latest
       && promised_.take(source_, s.permits))
     return pass_at_once();
-  // What is there now is not there in the past.
-  auto turn = std::max(turn_of(s.permits, times.earliest), e.now);
+  auto turn = turn_of(s.permits, times.earliest);
   // It begins to wait here when it could go on from the limits further out.
-  auto limit = time_after(std::max(times.earliest, e.now), config_.max_wait);
+  auto limit = time_after(times.earliest, config_.max_wait);
   if (auto no = refusal(call, turn, std::min(limit, times.latest), e))
     return *no;
   count(counter::reserved);

@@ -85,6 +85,9 @@ TEST(fixed_window, pays_debts_after_a_drain_and_at_another_rate) {
   auto larger = s;
   s.drain(at(5s));
   EXPECT_EQ(s.ready_at(0, 1), at(6s));
+  auto drained = s;
+  EXPECT_EQ(tokens_at(drained, 5s), 0);
+  EXPECT_EQ(tokens_at(drained, 6s), 1);
   s.fill(at(1s));
   EXPECT_EQ(s.ready_at(0, 3), at(1s));
   // The larger window has room for all of it.

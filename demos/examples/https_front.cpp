@@ -43,10 +43,10 @@ std::string get(caf::actor_system& sys, const caisson::http_client_config& c) {
   return out;
 }
 
-void replace(const demo::scratch_directory& files, const std::string& who) {
+void replace(const demo::scratch_directory& files, const std::string& owner) {
   for (const auto* end : {".pem", ".key"})
     std::filesystem::copy_file(
-      files.file(who + end), files.file(std::string{"front"} + end),
+      files.file(owner + end), files.file(std::string{"front"} + end),
       std::filesystem::copy_options::overwrite_existing);
 }
 

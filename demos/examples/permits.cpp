@@ -22,12 +22,12 @@ int main() {
     return status.value<caisson::status>().layers.at(0).metrics.at("in_use");
   };
   // Lets the actors run, and says what has come of a request.
-  auto say = [&](const std::string& who, const caisson::pending_answer& x) {
+  auto say = [&](const std::string& name, const caisson::pending_answer& x) {
     world.run_until_idle();
     auto text = !x.ready() ? "waits"
                 : x.ok()   ? "has a licence"
                            : demo::text_of(x);
-    story.print("{} {} ({} of 2 lent)", who, text, lent());
+    story.print("{} {} ({} of 2 lent)", name, text, lent());
   };
 
   auto ann = world.make_probe();

@@ -213,15 +213,15 @@ TEST(async_guard, takes_an_attempt_that_is_destroyed_for_a_failure) {
   async_guarded::answer got;
   // Its function never ends, as its coroutine is destroyed.
   struct never_resumed {
-    std::coroutine_handle<>* who;
+    std::coroutine_handle<>* suspended;
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> x) { *who = x; }
+    void await_suspend(std::coroutine_handle<> x) { *suspended = x; }
     int await_resume() const { return 1; }
   };
-  std::coroutine_handle<> who;
-  auto waiting = g.run(got,
-                       [&](const attempt&) { return never_resumed{&who}; });
-  who.destroy();
+  std::coroutine_handle<> suspended;
+  auto waiting = g.run(
+    got, [&](const attempt&) { return never_resumed{&suspended}; });
+  suspended.destroy();
   g.loop->run();
   ASSERT_TRUE(got);
   EXPECT_NE(got->text().find("the attempt is gone"), std::string::npos);

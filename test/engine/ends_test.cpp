@@ -133,9 +133,9 @@ TEST_F(ends, idle_callers_are_forgotten_beyond_a_bound) {
   b.on_admit = [](auto&, auto&, env& e) { return decision::hold(e.now); };
   auto& w = start();
   auto most = detail::caller_watch::max_idle;
-  for (std::uint64_t who = 1; who <= most + 3; ++who) {
-    w.call("x", {}, who);
-    w.answer(who - 1, "y");
+  for (std::uint64_t caller = 1; caller <= most + 3; ++caller) {
+    w.call("x", {}, caller);
+    w.answer(caller - 1, "y");
   }
   EXPECT_EQ(w.watched().size(), most);
   EXPECT_EQ(w.watched().count(3), 0u);

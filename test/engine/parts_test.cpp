@@ -33,11 +33,11 @@ struct quiet_host : engine_host {
   void wake_at(time_point) override {}
   void emit(const event& x) override { reports.push_back(x); }
   bool has_subscribers() const override { return listens; }
-  void watch_caller(const reply_slot& who) override {
-    EXPECT_TRUE(watched.insert(who.who()).second);
+  void watch_caller(const reply_slot& caller) override {
+    EXPECT_TRUE(watched.insert(caller.caller()).second);
   }
-  void unwatch_caller(std::uint64_t who) override {
-    EXPECT_EQ(watched.erase(who), 1u);
+  void unwatch_caller(std::uint64_t caller) override {
+    EXPECT_EQ(watched.erase(caller), 1u);
   }
   std::optional<made_worker> make_worker(std::uint32_t) override { return {}; }
   void forget_worker() override {}
@@ -54,17 +54,17 @@ struct quiet_host : engine_host {
 // -- caller_watch -------------------------------------------------------------
 
 struct watch : testing::Test {
-  call_record call_of(std::uint64_t who) {
+  call_record call_of(std::uint64_t caller) {
     call_record r;
-    r.from = reply_slot{0, true, false, who, 1};
+    r.from = reply_slot{0, true, false, caller, 1};
     return r;
   }
 
   /// The calls that a death cancels.
-  std::vector<call_record*> cancelled_by(std::uint64_t who) {
-    host.watched.erase(who);
+  std::vector<call_record*> cancelled_by(std::uint64_t caller) {
+    host.watched.erase(caller);
     std::vector<call_record*> out;
-    callers.on_down(who, [&](call_record& r) {
+    callers.on_down(caller, [&](call_record& r) {
       out.push_back(&r);
       callers.release(r);
     });
@@ -107,8 +107,8 @@ TEST_F(watch, a_call_that_has_ended_is_not_cancelled) {
 
 TEST_F(watch, idle_callers_stay_watched_up_to_a_bound) {
   std::vector<call_record> xs;
-  for (std::uint64_t who = 1; who <= caller_watch::max_idle + 1; ++who)
-    xs.push_back(call_of(who));
+  for (std::uint64_t caller = 1; caller <= caller_watch::max_idle + 1; ++caller)
+    xs.push_back(call_of(caller));
   for (auto& x : xs)
     callers.watch(x);
   for (auto& x : xs)
@@ -128,8 +128,8 @@ TEST_F(watch, idle_callers_stay_watched_up_to_a_bound) {
 
 TEST_F(watch, the_death_of_an_idle_caller_makes_room) {
   std::vector<call_record> xs;
-  for (std::uint64_t who = 1; who <= caller_watch::max_idle + 1; ++who)
-    xs.push_back(call_of(who));
+  for (std::uint64_t caller = 1; caller <= caller_watch::max_idle + 1; ++caller)
+    xs.push_back(call_of(caller));
   for (std::size_t i = 0; i < caller_watch::max_idle; ++i) {
     callers.watch(xs[i]);
     callers.release(xs[i]);

@@ -90,8 +90,8 @@ std::vector<storm_ending> storm_endings() {
      }},
     {"their callers die",
      [](auto& w, int, auto) {
-       for (std::uint64_t who = 1; who <= storm_callers; ++who)
-         w.caller_down(who);
+       for (std::uint64_t caller = 1; caller <= storm_callers; ++caller)
+         w.caller_down(caller);
        answer_attempts(w, 0, w.attempts.size());
      }},
     {"their only caller dies when calls are shed",

@@ -103,9 +103,9 @@ public:
     world_->at(world_->now() + 10s);
     // The default deadline is gone where one of a layer's took its place, so
     // that some may wait for ever.
-    for (std::uint64_t who = 1; who <= 4; ++who)
+    for (std::uint64_t caller = 1; caller <= 4; ++caller)
       for (std::size_t n = 1; n <= calls_; ++n)
-        world_->cancel(who, n);
+        world_->cancel(caller, n);
     // Nobody can take a plain send back.
     if (world_->live() > 0 && !sent_.empty()) {
       ended_ = true;

@@ -28,14 +28,14 @@ TEST(several_limits, are_taken_all_or_none) {
   jumping_clock clock;
   guard calls{limits, clock};
   auto refused_by = [&](const char* tenant, bool busy = false) {
-    std::string who;
+    std::string limit;
     auto call = [&] { return calls.run([] {}, {.key = tenant}); };
-    auto note = [&](const auto& r) { who = r ? "none" : r.text(); };
+    auto note = [&](const auto& r) { limit = r ? "none" : r.text(); };
     if (busy)
       (void)calls.run([&] { note(call()); }, {.key = "operator"});
     else
       note(call());
-    return who;
+    return limit;
   };
   // The operator's own calls take two of the three tokens of all.
   EXPECT_THAT(refused_by("ann", true), HasSubstr("semaphore"));

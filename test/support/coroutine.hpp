@@ -77,8 +77,8 @@ public:
   }
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
-  handle await_suspend(std::coroutine_handle<> who) {
-    handle_.promise().waiting = who;
+  handle await_suspend(std::coroutine_handle<> waiter) {
+    handle_.promise().waiting = waiter;
     return handle_;
   }
   T await_resume() {

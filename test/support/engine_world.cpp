@@ -120,10 +120,10 @@ void engine_world::wake_at(time_point at) {
 // -- callers ------------------------------------------------------------------
 
 std::size_t engine_world::ask(bool expects_reply, time_point deadline,
-                              std::uint64_t who, std::uint64_t number) {
+                              std::uint64_t caller, std::uint64_t number) {
   auto n = calls_.size();
   calls_.push_back(
-    {expects_reply, who, number == 0 ? n + 1 : number, deadline});
+    {expects_reply, caller, number == 0 ? n + 1 : number, deadline});
   if (expects_reply)
     ++open_;
   if (expects_reply && deadline != never)
@@ -133,17 +133,17 @@ std::size_t engine_world::ask(bool expects_reply, time_point deadline,
 
 detail::reply_slot engine_world::slot_of(std::size_t n) const {
   const auto& x = calls_[n];
-  return {place{n}, x.expects_reply, false, x.who, x.number};
+  return {place{n}, x.expects_reply, false, x.caller, x.number};
 }
 
 std::size_t engine_world::call(std::string content, call_options o,
-                               std::uint64_t who, std::uint64_t number) {
+                               std::uint64_t caller, std::uint64_t number) {
   auto deadline = never;
   if (o.time_left != duration::zero())
     deadline = time_after(now_, o.time_left);
   if (o.deadline_ns != 0)
     deadline = std::min(deadline, time_point{duration{o.deadline_ns}});
-  auto n = ask(true, deadline, who, number);
+  auto n = ask(true, deadline, caller, number);
   step([&](auto& e, auto now) {
     e.on_call(slot_of(n), caisson::call{text(std::move(content)), std::move(o)},
               now);
@@ -166,10 +166,11 @@ void engine_world::send(std::string content) {
   });
 }
 
-std::size_t engine_world::acquire_permit(const acquire& a, std::uint64_t who) {
+std::size_t engine_world::acquire_permit(const acquire& a,
+                                         std::uint64_t caller) {
   auto deadline = a.time_left > duration::zero() ? time_after(now_, a.time_left)
                                                  : never;
-  auto n = ask(true, deadline, who, 0);
+  auto n = ask(true, deadline, caller, 0);
   step([&](auto& e, auto now) { e.on_acquire(slot_of(n), a, now); });
   return n;
 }
@@ -188,15 +189,15 @@ std::size_t engine_world::drain() {
   return n;
 }
 
-void engine_world::cancel(std::uint64_t who, std::uint64_t number) {
-  step([&](auto& e, auto now) { e.on_cancelled(who, number, now); });
+void engine_world::cancel(std::uint64_t caller, std::uint64_t number) {
+  step([&](auto& e, auto now) { e.on_cancelled(caller, number, now); });
 }
 
-void engine_world::caller_down(std::uint64_t who) {
+void engine_world::caller_down(std::uint64_t caller) {
   // What is due before the news of its end may still watch it.
   wake();
-  watched_.erase(who);
-  step([&](auto& e, auto now) { e.on_caller_down(who, now); });
+  watched_.erase(caller);
+  step([&](auto& e, auto now) { e.on_caller_down(caller, now); });
 }
 
 void engine_world::answer(detail::reply_slot to, caf::message&& content) {
@@ -204,7 +205,7 @@ void engine_world::answer(detail::reply_slot to, caf::message&& content) {
   auto n = to.as<place>().call;
   auto& x = calls_[n];
   EXPECT_EQ(++x.answers, 1) << "call " << n << ": " << words_of(content);
-  EXPECT_EQ(to.who(), x.who);
+  EXPECT_EQ(to.caller(), x.caller);
   EXPECT_EQ(to.number(), x.number);
   x.answer = words_of(content);
   if (auto* p = portable::get_if<permit>(content))
@@ -214,12 +215,12 @@ void engine_world::answer(detail::reply_slot to, caf::message&& content) {
   deadlines_.erase({x.deadline, n});
 }
 
-void engine_world::watch_caller(const detail::reply_slot& who) {
-  EXPECT_TRUE(watched_.insert(who.who()).second) << "is watched already";
+void engine_world::watch_caller(const detail::reply_slot& caller) {
+  EXPECT_TRUE(watched_.insert(caller.caller()).second) << "is watched already";
 }
 
-void engine_world::unwatch_caller(std::uint64_t who) {
-  EXPECT_EQ(watched_.erase(who), 1u) << "is not watched";
+void engine_world::unwatch_caller(std::uint64_t caller) {
+  EXPECT_EQ(watched_.erase(caller), 1u) << "is not watched";
 }
 
 // -- what stands behind -------------------------------------------------------

@@ -95,7 +95,7 @@ public:
   /// `who` asks; returns the number of the call, which is that of his request,
   /// too, unless he gives another one.
   std::size_t call(std::string content, call_options o = {},
-                   std::uint64_t who = 1, std::uint64_t number = 0);
+                   std::uint64_t caller = 1, std::uint64_t number = 0);
 
   /// As a message without options.
   std::size_t call_plainly(std::string content);
@@ -103,12 +103,12 @@ public:
   /// Asks without waiting for an answer.
   void send(std::string content);
 
-  std::size_t acquire_permit(const acquire& a = {}, std::uint64_t who = 1);
+  std::size_t acquire_permit(const acquire& a = {}, std::uint64_t caller = 1);
   std::size_t release_permit(std::uint64_t id, bool failed = false);
   std::size_t drain();
 
-  void cancel(std::uint64_t who, std::uint64_t number);
-  void caller_down(std::uint64_t who);
+  void cancel(std::uint64_t caller, std::uint64_t number);
+  void caller_down(std::uint64_t caller);
 
   /// What a call was answered with, as text; empty if it was not.
   [[nodiscard]] const std::string& answer_to(std::size_t call) const {
@@ -202,7 +202,7 @@ public:
 private:
   struct asked {
     bool expects_reply = true;
-    std::uint64_t who = 0;
+    std::uint64_t caller = 0;
     std::uint64_t number = 0;
     time_point deadline = never;
     int answers = 0;
@@ -210,7 +210,7 @@ private:
     std::uint64_t permit = 0;
   };
 
-  std::size_t ask(bool expects_reply, time_point deadline, std::uint64_t who,
+  std::size_t ask(bool expects_reply, time_point deadline, std::uint64_t caller,
                   std::uint64_t number);
   detail::reply_slot slot_of(std::size_t call) const;
   void check();
@@ -227,8 +227,8 @@ private:
   void send_dead_letter(dead_letter&& x) override;
   void emit(const event& what) override;
   bool has_subscribers() const override { return setup_.listens; }
-  void watch_caller(const detail::reply_slot& who) override;
-  void unwatch_caller(std::uint64_t who) override;
+  void watch_caller(const detail::reply_slot& caller) override;
+  void unwatch_caller(std::uint64_t caller) override;
   std::optional<detail::made_worker>
   make_worker(std::uint32_t incarnation) override;
   void forget_worker() override;

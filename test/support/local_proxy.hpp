@@ -65,10 +65,11 @@ protected:
   }
 
   void on_message(portable::reply_to from, caf::message&& content) override {
-    auto who = std::make_shared<portable::reply_to>(std::move(from));
+    auto asker = std::make_shared<portable::reply_to>(std::move(from));
     if (portable::holds<drain>(content))
-      return gate_.drain([this, who] { who->answer(this, caf::message{}); });
-    owed_.push_back(who);
+      return gate_.drain(
+        [this, asker] { asker->answer(this, caf::message{}); });
+    owed_.push_back(asker);
     if (owed_.size() >= next_sweep_) {
       std::erase_if(owed_, [](const auto& x) { return !x->expects_reply(); });
       next_sweep_ = 2 * owed_.size() + 1;
@@ -77,9 +78,9 @@ protected:
                      ? gate_.request(portable::take<call>(content))
                      : gate_.request_message(std::move(content));
     std::move(request).then(
-      [this, who](caf::message x) { who->answer(this, std::move(x)); },
-      [this, who](caf::error& x) {
-        who->answer(this, caf::make_message(std::move(x)));
+      [this, asker](caf::message x) { asker->answer(this, std::move(x)); },
+      [this, asker](caf::error& x) {
+        asker->answer(this, caf::make_message(std::move(x)));
       });
   }
 

@@ -57,8 +57,8 @@ public:
     worker_state_->plan = std::move(main);
     other_state_->plan = std::move(other);
     verifier_state_->plan = other_state_->plan;
-    other_state_->who = planned_worker::role::alternative;
-    verifier_state_->who = planned_worker::role::verifier;
+    other_state_->part = planned_worker::role::alternative;
+    verifier_state_->part = planned_worker::role::verifier;
     worker_state_->start = other_state_->start = verifier_state_->start
       = start_;
     actors_ = {planned_worker::spawn(world_, other_state_),

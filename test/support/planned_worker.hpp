@@ -30,7 +30,7 @@ public:
   /// Outlives the worker; the next one goes on with it.
   struct state {
     replies plan;
-    role who = role::worker;
+    role part = role::worker;
     std::map<int, std::size_t> attempts;
     std::vector<std::string> log;
     time_point start;
@@ -119,7 +119,7 @@ private:
     constexpr const char* names[] = {"worker ", "alternative ", "verifier "};
     state_->log.push_back(fmt::format(
       "{:>16} {}{}", caisson::to_text(clock().now() - state_->start),
-      names[static_cast<int>(state_->who)], what));
+      names[static_cast<int>(state_->part)], what));
   }
 
   // The number of the attempt is left out: in a chain a retrier does not know
@@ -166,7 +166,7 @@ private:
 
   caf::message answer_to(const caf::message& content,
                          const reply_plan& x) const {
-    if (state_->who == role::verifier)
+    if (state_->part == role::verifier)
       return finding(content, x);
     return value_or_error(content, x);
   }

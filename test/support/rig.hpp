@@ -235,19 +235,19 @@ public:
     auto end = start() + t;
     for (;;) {
       auto due = policy.wakeup();
-      call_id who = 0;
+      call_id first = 0;
       for (auto& [id, x] : calls)
         if (x.where == place::held
             && (x.until < due
-                || (x.until == due && who == 0 && x.until != never)))
-          due = x.until, who = id;
+                || (x.until == due && first == 0 && x.until != never)))
+          due = x.until, first = id;
       if (due > end || due == never)
         break;
       e.now = std::max(e.now, due);
-      if (who == 0) {
+      if (first == 0) {
         policy.wake(e);
       } else {
-        auto& x = calls.at(who);
+        auto& x = calls.at(first);
         decide(x, keeping_its_deadline(
                     x, [&] { return policy.expire(x.call, x.notes, e); }));
       }

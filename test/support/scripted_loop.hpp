@@ -39,8 +39,8 @@ public:
       scripted_loop& loop;
       duration d;
       [[nodiscard]] bool await_ready() const noexcept { return false; }
-      void await_suspend(std::coroutine_handle<> who) {
-        loop.at(loop.clock_.now() + d, [who] { who.resume(); });
+      void await_suspend(std::coroutine_handle<> waiter) {
+        loop.at(loop.clock_.now() + d, [waiter] { waiter.resume(); });
       }
       void await_resume() const noexcept {}
     };

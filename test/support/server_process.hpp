@@ -52,8 +52,8 @@ public:
     for (auto& x : words)
       argv.push_back(x.data());
     argv.push_back(nullptr);
-    auto* who = user.empty() || ::geteuid() != 0 ? nullptr
-                                                 : ::getpwnam(user.c_str());
+    auto* account = user.empty() || ::geteuid() != 0 ? nullptr
+                                                     : ::getpwnam(user.c_str());
     // A shell's background jobs ignore it, and so would the process until it
     // has begun: a signal before that would be lost.
     ::signal(SIGQUIT, SIG_DFL);
@@ -64,9 +64,9 @@ public:
       auto out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
       ::dup2(out, STDOUT_FILENO);
       ::dup2(out, STDERR_FILENO);
-      if (who
-          && (::setgroups(0, nullptr) != 0 || ::setgid(who->pw_gid) != 0
-              || ::setuid(who->pw_uid) != 0))
+      if (account
+          && (::setgroups(0, nullptr) != 0 || ::setgid(account->pw_gid) != 0
+              || ::setuid(account->pw_uid) != 0))
         ::_exit(126);
       ::execvp(argv[0], argv.data());
       ::_exit(127);
@@ -114,9 +114,10 @@ public:
     if (!::mkdtemp(name.data()))
       throw std::runtime_error{"no directory"};
     path_ = name;
-    if (auto* who = user.empty() || ::geteuid() != 0 ? nullptr
-                                                     : ::getpwnam(user.c_str()))
-      if (::chown(name.c_str(), who->pw_uid, who->pw_gid) != 0)
+    if (auto* account = user.empty() || ::geteuid() != 0
+                          ? nullptr
+                          : ::getpwnam(user.c_str()))
+      if (::chown(name.c_str(), account->pw_uid, account->pw_gid) != 0)
         throw std::runtime_error{"cannot give " + name + " away"};
   }
 

@@ -143,7 +143,7 @@ moved_call arrivals::enter(call_record& r) {
   CAISSON_ENSURE(r.deadline > core_.now() && r.inside == 0,
                  "call {} comes too late", call_number(r.id));
   r.limit = r.deadline;
-  if (r.from.expects_reply() && r.from.who() != 0)
+  if (r.from.expects_reply() && r.from.caller() != 0)
     core_.calls.index(r);
   return {&r, next_step::descend(0)};
 }

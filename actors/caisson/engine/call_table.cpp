@@ -228,14 +228,14 @@ void call_table::rearrange(call_record& r, const layer_notes* notes,
 
 // -- calls by caller and number -----------------------------------------------
 
-std::uint32_t& call_table::bucket_of(std::uint64_t who,
+std::uint32_t& call_table::bucket_of(std::uint64_t caller,
                                      std::uint64_t number) noexcept {
-  auto h = mix_seed(salt_ ^ mix_seed(who ^ salt_) ^ number);
+  auto h = mix_seed(salt_ ^ mix_seed(caller ^ salt_) ^ number);
   return buckets_[h & (buckets_.size() - 1)];
 }
 
 void call_table::index(call_record& r) {
-  CAISSON_ENSURE(!r.indexed && r.from.who() != 0,
+  CAISSON_ENSURE(!r.indexed && r.from.caller() != 0,
                  "call {} is indexed, and has no caller", call_number(r.id));
   if (indexed_ >= buckets_.size())
     rehash(std::max(least_buckets, 2 * buckets_.size()));
@@ -248,7 +248,7 @@ void call_table::unindex(call_record& r) {
   if (!r.indexed)
     return;
   auto& place = r.previous_indexed == no_record
-                  ? bucket_of(r.from.who(), r.from.number())
+                  ? bucket_of(r.from.caller(), r.from.number())
                   : record(r.previous_indexed).next_indexed;
   CAISSON_ENSURE(place == r.index && indexed_ > 0,
                  "call {} is not where it was indexed", call_number(r.id));
@@ -262,20 +262,21 @@ void call_table::unindex(call_record& r) {
 }
 
 void call_table::put_first(call_record& r) noexcept {
-  auto& first = bucket_of(r.from.who(), r.from.number());
+  auto& first = bucket_of(r.from.caller(), r.from.number());
   if (first != no_record)
     record(first).previous_indexed = r.index;
   r.previous_indexed = no_record;
   r.next_indexed = std::exchange(first, r.index);
 }
 
-call_record* call_table::find_request(std::uint64_t who,
+call_record* call_table::find_request(std::uint64_t caller,
                                       std::uint64_t number) noexcept {
-  if (who == 0 || buckets_.empty())
+  if (caller == 0 || buckets_.empty())
     return nullptr;
-  for (auto i = bucket_of(who, number); i != no_record;
+  for (auto i = bucket_of(caller, number); i != no_record;
        i = record(i).next_indexed)
-    if (auto& r = record(i); r.from.who() == who && r.from.number() == number)
+    if (auto& r = record(i);
+        r.from.caller() == caller && r.from.number() == number)
       return &r;
   return nullptr;
 }

@@ -128,7 +128,8 @@ public:
   void unindex(call_record& r);
 
   /// A request that `who` made under `number`, or null. Of several, the newest.
-  call_record* find_request(std::uint64_t who, std::uint64_t number) noexcept;
+  call_record* find_request(std::uint64_t caller,
+                            std::uint64_t number) noexcept;
 
   /// All calls, in order of their places.
   template <class F>
@@ -159,7 +160,7 @@ private:
   void drop_block(std::size_t number);
   [[nodiscard]] bool is_empty(std::size_t number) const noexcept;
 
-  std::uint32_t& bucket_of(std::uint64_t who, std::uint64_t number) noexcept;
+  std::uint32_t& bucket_of(std::uint64_t caller, std::uint64_t number) noexcept;
   void put_first(call_record& r) noexcept;
   void rehash(std::size_t buckets);
 

@@ -7,13 +7,13 @@
 namespace caisson::detail {
 
 void caller_watch::watch(call_record& r) {
-  auto who = r.from.who();
-  if (r.watched || who == 0)
+  auto caller = r.from.caller();
+  if (r.watched || caller == 0)
     return;
-  auto [i, fresh] = callers_.try_emplace(who);
+  auto [i, fresh] = callers_.try_emplace(caller);
   auto& c = i->second;
   if (fresh) {
-    c.who = who;
+    c.caller = caller;
     host_.watch_caller(r.from);
   } else if (c.calls.empty()) {
     CAISSON_ENSURE(idle_count_ > 0, "{} callers are watched", callers_.size());
@@ -29,7 +29,7 @@ void caller_watch::release(call_record& r) {
     return;
   r.link<by_caller>::unlink();
   auto& c = *std::exchange(r.watched, nullptr);
-  CAISSON_ENSURE(c.who == r.from.who() || r.from.who() == 0,
+  CAISSON_ENSURE(c.caller == r.from.caller() || r.from.caller() == 0,
                  "the watch of another caller");
   if (!c.calls.empty())
     return;
@@ -40,7 +40,7 @@ void caller_watch::release(call_record& r) {
   if (++idle_count_ <= max_idle)
     return;
   --idle_count_;
-  auto caller = idle_.pop_front().who;
+  auto caller = idle_.pop_front().caller;
   host_.unwatch_caller(caller);
   callers_.erase(caller);
 }

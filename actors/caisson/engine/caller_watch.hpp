@@ -16,7 +16,7 @@ struct idle_caller;
 
 /// A watched caller, and its calls that wait here.
 struct watched_caller : link<idle_caller> {
-  std::uint64_t who = 0;
+  std::uint64_t caller = 0;
   caller_calls calls;
 };
 
@@ -41,15 +41,15 @@ public:
   /// The caller has ended: hands each of its calls to `cancel`, which must
   /// `release` it.
   template <class F>
-  void on_down(std::uint64_t who, F cancel) {
-    auto i = callers_.find(who);
+  void on_down(std::uint64_t caller, F cancel) {
+    auto i = callers_.find(caller);
     if (i == callers_.end())
       return;
     auto& c = i->second;
     while (!c.calls.empty())
       cancel(c.calls.front());
     // The last one has made it idle; unless it was that already.
-    CAISSON_ENSURE(idle_count_ > 0 && c.who == who,
+    CAISSON_ENSURE(idle_count_ > 0 && c.caller == caller,
                    "of {} callers that end none is idle", callers_.size());
     c.unlink();
     --idle_count_;

@@ -291,17 +291,17 @@ void engine::on_timer(time_point now) {
   step(now, [] {});
 }
 
-void engine::on_cancelled(std::uint64_t who, std::uint64_t number,
+void engine::on_cancelled(std::uint64_t caller, std::uint64_t number,
                           time_point now) {
   step(now, [&] {
-    while (auto* r = core_.calls.find_request(who, number))
+    while (auto* r = core_.calls.find_request(caller, number))
       route_.cancel(*r);
   });
 }
 
-void engine::on_caller_down(std::uint64_t who, time_point now) {
+void engine::on_caller_down(std::uint64_t caller, time_point now) {
   step(now, [&] {
-    core_.callers.on_down(who, [this](call_record& r) { route_.cancel(r); });
+    core_.callers.on_down(caller, [this](call_record& r) { route_.cancel(r); });
   });
 }
 

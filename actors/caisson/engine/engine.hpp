@@ -111,10 +111,10 @@ public:
   void on_timer(time_point now);
 
   /// A caller takes one of his requests back.
-  void on_cancelled(std::uint64_t who, std::uint64_t number, time_point now);
+  void on_cancelled(std::uint64_t caller, std::uint64_t number, time_point now);
 
   /// A watched caller has ended.
-  void on_caller_down(std::uint64_t who, time_point now);
+  void on_caller_down(std::uint64_t caller, time_point now);
 
   // -- operation --------------------------------------------------------------
 

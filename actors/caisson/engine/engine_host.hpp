@@ -70,8 +70,8 @@ public:
   [[nodiscard]] virtual bool has_subscribers() const = 0;
 
   /// Wants a call of `engine::on_caller_down` if the caller ends.
-  virtual void watch_caller(const reply_slot& who) = 0;
-  virtual void unwatch_caller(std::uint64_t who) = 0;
+  virtual void watch_caller(const reply_slot& slot) = 0;
+  virtual void unwatch_caller(std::uint64_t caller) = 0;
 
   /// Makes a worker. Returns nothing if that takes a while: then the host says
   /// `engine::on_worker_made` later, if this number is still the awaited one.

@@ -118,8 +118,8 @@ moved_call leases::release(reply_slot&& from, const caisson::release& what) {
 void leases::renew(reply_slot&& from, const caisson::renew& what) {
   auto* r = find(what.id);
   // A local gate has only one caller.
-  auto holder = r && r->watched ? r->watched->who : 0;
-  if (!r || from.who() != holder)
+  auto holder = r && r->watched ? r->watched->caller : 0;
+  if (!r || from.caller() != holder)
     return refuse(from);
   ++core_.totals.renewals;
   auto now = core_.now();

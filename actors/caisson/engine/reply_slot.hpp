@@ -23,9 +23,9 @@ public:
   /// `who` identifies a caller while one of its calls is known here, 0 if that
   /// does not matter; `number` identifies a request of that caller.
   template <class T>
-  reply_slot(T x, bool reply_expected, bool urgent, std::uint64_t who,
+  reply_slot(T x, bool reply_expected, bool urgent, std::uint64_t caller,
              std::uint64_t number) noexcept
-    : manage_(&manage<T>), who_(who), number_(number),
+    : manage_(&manage<T>), caller_(caller), number_(number),
       expects_reply_(reply_expected), urgent_(urgent) {
     static_assert(sizeof(T) <= capacity && alignof(T) <= 8);
     static_assert(std::is_nothrow_move_constructible_v<T>);
@@ -47,14 +47,14 @@ public:
   /// As if it were a new one.
   void reset() noexcept {
     drop();
-    who_ = number_ = 0;
+    caller_ = number_ = 0;
     expects_reply_ = urgent_ = remote_ = false;
   }
 
   /// Whether an answer is wanted.
   [[nodiscard]] bool expects_reply() const noexcept { return expects_reply_; }
   [[nodiscard]] bool urgent() const noexcept { return urgent_; }
-  [[nodiscard]] std::uint64_t who() const noexcept { return who_; }
+  [[nodiscard]] std::uint64_t caller() const noexcept { return caller_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
   /// Says that he runs under another clock: his instants mean nothing here.
@@ -87,7 +87,7 @@ private:
     manage_ = std::exchange(other.manage_, nullptr);
     if (manage_)
       manage_(other.bytes_, bytes_);
-    who_ = std::exchange(other.who_, 0);
+    caller_ = std::exchange(other.caller_, 0);
     number_ = std::exchange(other.number_, 0);
     expects_reply_ = std::exchange(other.expects_reply_, false);
     urgent_ = other.urgent_;
@@ -101,7 +101,7 @@ private:
 
   alignas(8) std::byte bytes_[capacity];
   manager manage_ = nullptr;
-  std::uint64_t who_ = 0;
+  std::uint64_t caller_ = 0;
   std::uint64_t number_ = 0;
   bool expects_reply_ = false;
   bool urgent_ = false;

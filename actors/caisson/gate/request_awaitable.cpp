@@ -5,10 +5,10 @@
 namespace caisson::detail {
 
 void awaited_answer::send(const caf::actor& gate, duration timeout,
-                          call&& content, std::coroutine_handle<> who) {
-  if (who_)
+                          call&& content, std::coroutine_handle<> waiter) {
+  if (waiter_)
     throw std::logic_error{"a request can be awaited only once"};
-  who_ = who;
+  waiter_ = waiter;
   auto self = shared_from_this();
   auto sent = request_from_thread(
     system_, gate, timeout, std::move(content),
@@ -57,7 +57,7 @@ void awaited_answer::go_on() {
     if (dropped_)
       return;
   }
-  who_.resume();
+  waiter_.resume();
 }
 
 } // namespace caisson::detail

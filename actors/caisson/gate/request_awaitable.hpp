@@ -32,7 +32,7 @@ public:
   /// Sends the request. `who` goes on once the answer is there, perhaps before
   /// this returns.
   void send(const caf::actor& gate, duration timeout, call&& content,
-            std::coroutine_handle<> who);
+            std::coroutine_handle<> waiter);
 
   /// @pre the coroutine goes on
   [[nodiscard]] caf::message take() { return std::move(*answer_); }
@@ -47,7 +47,7 @@ private:
   caf::actor_system& system_;
   const resumer resume_;
   std::mutex mutex_;
-  std::coroutine_handle<> who_;
+  std::coroutine_handle<> waiter_;
   bool dropped_ = false;
   sent_request request_;
   std::optional<caf::message> answer_;
@@ -80,9 +80,9 @@ public:
   /// What `co_await` calls.
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   /// The same. The coroutine may have ended when this returns.
-  void await_suspend(std::coroutine_handle<> who) {
+  void await_suspend(std::coroutine_handle<> waiter) {
     auto answer = answer_;
-    answer->send(gate_, timeout_, std::move(content_), who);
+    answer->send(gate_, timeout_, std::move(content_), waiter);
   }
   /// The same.
   result<T> await_resume() {

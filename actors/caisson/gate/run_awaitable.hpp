@@ -58,7 +58,7 @@ public:
   using async_function<F, T>::async_function;
 
   /// Whom to resume.
-  void set_waiting(std::coroutine_handle<> who) { who_ = who; }
+  void set_waiting(std::coroutine_handle<> waiter) { waiter_ = waiter; }
 
   /// Nobody waits any more.
   void leave() {
@@ -90,11 +90,11 @@ private:
       this->shared_from_this());
     this->loop().post([self] {
       if (!self->gone_.exchange(true))
-        self->who_.resume();
+        self->waiter_.resume();
     });
   }
 
-  std::coroutine_handle<> who_;
+  std::coroutine_handle<> waiter_;
   std::atomic<bool> gone_ = false;
 };
 
@@ -126,11 +126,11 @@ public:
   /// What `co_await` calls.
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   /// The same. The coroutine may have ended when this returns.
-  void await_suspend(std::coroutine_handle<> who) {
+  void await_suspend(std::coroutine_handle<> waiter) {
     if (std::exchange(awaited_, true))
       throw std::logic_error{"a call can be awaited only once"};
     auto call = call_;
-    call->set_waiting(who);
+    call->set_waiting(waiter);
     call->begin(detail::guard_access::host_of(guard_),
                 options_ ? &*options_ : nullptr);
   }

@@ -69,7 +69,7 @@ void player::show(turn i, double share) {
   std::lock_guard guard{mutex_};
   shares_[i] = share;
   auto sum = static_cast<double>(played_);
-  for (const auto& [who, fraction] : shares_)
+  for (const auto& [key, fraction] : shares_)
     sum += fraction;
   auto first = shares_.begin()->first;
   auto arm = arm_of(first);

@@ -38,11 +38,11 @@ void details_recorder::request_over(std::uint64_t number, ending how,
 
 // -- calls --------------------------------------------------------------------
 
-void details_recorder::called(caller who, std::uint64_t call,
+void details_recorder::called(caller from, std::uint64_t call,
                               std::uint32_t route, const work& what,
                               duration at) {
   ++now_[route].calls;
-  for_each([&](auto& x) { x.called(who, call, route, what, at); });
+  for_each([&](auto& x) { x.called(from, call, route, what, at); });
 }
 
 void details_recorder::called_for(std::size_t service, std::uint64_t order,
@@ -53,15 +53,15 @@ void details_recorder::called_for(std::size_t service, std::uint64_t order,
     [&](auto& x) { x.called_for(service, order, call, route, what, at); });
 }
 
-void details_recorder::call_over(caller who, std::uint64_t call,
+void details_recorder::call_over(caller from, std::uint64_t call,
                                  std::uint32_t route, ending how, duration at) {
   now_[route].failed += how != ending::good;
-  for_each([&](auto& x) { x.call_over(who, call, name_of(how), at); });
+  for_each([&](auto& x) { x.call_over(from, call, name_of(how), at); });
 }
 
-void details_recorder::call_given_up(caller who, std::uint64_t call,
+void details_recorder::call_given_up(caller from, std::uint64_t call,
                                      duration at) {
-  for_each([&](auto& x) { x.call_over(who, call, "given_up", at); });
+  for_each([&](auto& x) { x.call_over(from, call, "given_up", at); });
 }
 
 // -- the network --------------------------------------------------------------

@@ -35,15 +35,15 @@ public:
   // -- calls, by the caller's number of them ----------------------------------
 
   /// A client has made a call.
-  void called(caller who, std::uint64_t call, std::uint32_t route,
+  void called(caller from, std::uint64_t call, std::uint32_t route,
               const work& what, duration at);
   /// The job `order` of a service has made a call.
   void called_for(std::size_t service, std::uint64_t order, std::uint64_t call,
                   std::uint32_t route, const work& what, duration at);
-  void call_over(caller who, std::uint64_t call, std::uint32_t route,
+  void call_over(caller from, std::uint64_t call, std::uint32_t route,
                  ending how, duration at);
   /// Its caller does not wait for it any more.
-  void call_given_up(caller who, std::uint64_t call, duration at);
+  void call_given_up(caller from, std::uint64_t call, duration at);
 
   // -- the network, by the link's number of parcels ---------------------------
 

@@ -72,7 +72,7 @@ struct job {
   time_point held_since;
   duration held = duration::zero();
   bool watched = false;
-  caller who;
+  caller requester;
 };
 
 /// The job for what is `asked`, which is to do `what` and came `now`, that is

@@ -60,7 +60,7 @@ bool sample_recorder::room_in(sample_request& s, std::size_t used,
 // -- calls --------------------------------------------------------------------
 
 void sample_recorder::add_call(std::size_t sample, std::size_t parent,
-                               sample_caller who, std::uint64_t call,
+                               sample_caller from, std::uint64_t call,
                                std::uint32_t route, const work& what,
                                duration at) {
   auto& s = all_[sample];
@@ -71,16 +71,16 @@ void sample_recorder::add_call(std::size_t sample, std::size_t parent,
                      .operation = what.operation,
                      .route = route,
                      .sent_at = at - s.begun});
-  calls_[{who, call}] = p;
+  calls_[{from, call}] = p;
   by_key_[{sample, what.key}] = p.call;
 }
 
-void sample_recorder::called(sample_caller who, std::uint64_t call,
+void sample_recorder::called(sample_caller from, std::uint64_t call,
                              std::uint32_t route, const work& what,
                              duration at) {
   auto found = by_number_.find(what.request);
   if (found != by_number_.end())
-    add_call(found->second, sample_call::none, who, call, route, what, at);
+    add_call(found->second, sample_call::none, from, call, route, what, at);
 }
 
 void sample_recorder::called_for(std::size_t service, std::uint64_t order,
@@ -97,9 +97,9 @@ void sample_recorder::called_for(std::size_t service, std::uint64_t order,
              what, at);
 }
 
-void sample_recorder::call_over(sample_caller who, std::uint64_t call,
+void sample_recorder::call_over(sample_caller from, std::uint64_t call,
                                 std::string_view how, duration at) {
-  auto found = calls_.find({who, call});
+  auto found = calls_.find({from, call});
   if (found == calls_.end())
     return;
   auto& c = call_at(found->second);

@@ -41,11 +41,11 @@ public:
 
   // -- calls, by the caller's number of them ----------------------------------
 
-  void called(sample_caller who, std::uint64_t call, std::uint32_t route,
+  void called(sample_caller from, std::uint64_t call, std::uint32_t route,
               const work& what, duration at);
   void called_for(std::size_t service, std::uint64_t order, std::uint64_t call,
                   std::uint32_t route, const work& what, duration at);
-  void call_over(sample_caller who, std::uint64_t call, std::string_view how,
+  void call_over(sample_caller from, std::uint64_t call, std::string_view how,
                  duration at);
 
   // -- trips, by link and its number of them ----------------------------------
@@ -87,7 +87,7 @@ private:
   [[nodiscard]] bool chosen(duration at);
   [[nodiscard]] bool in_time(duration at);
   bool room_in(sample_request& s, std::size_t used, std::size_t most);
-  void add_call(std::size_t sample, std::size_t parent, sample_caller who,
+  void add_call(std::size_t sample, std::size_t parent, sample_caller from,
                 std::uint64_t call, std::uint32_t route, const work& what,
                 duration at);
   [[nodiscard]] std::optional<call_place> call_of(const work& what) const;

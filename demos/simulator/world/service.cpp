@@ -124,8 +124,9 @@ void service::take_in(portable::reply_to from, const work_items& asked) {
   journal_.entered(now(), *j, *asked.first);
   if (config_.abandoned != abandoned_work::finish && from.sender()) {
     j->watched = true;
-    j->who = {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()};
-    callers_[j->who] = key;
+    j->requester = {caf::actor_cast<caf::actor_addr>(from.sender()),
+                    from.number()};
+    callers_[j->requester] = key;
   }
   j->from = std::move(from);
   if (!at_once)
@@ -299,7 +300,7 @@ void service::leave(job_key key, job& j, caf::message answer) {
   work_.stop(now(), j);
   servers_.give_back(now(), j);
   if (j.watched)
-    callers_.erase(j.who);
+    callers_.erase(j.requester);
   recorder().left(at(), journal_.at(j.arrived), j.begun, j.held);
   j.from.answer(this, std::move(answer));
   jobs_.put_back(key);

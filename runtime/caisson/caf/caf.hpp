@@ -299,8 +299,8 @@ inline bool is_down(const caf::actor& x) {
 
 /// The same of an address; also if the actor's memory has been freed.
 inline bool is_down(const caf::actor_addr& x) {
-  auto who = caf::actor_cast<caf::actor>(x);
-  return !who || is_down(who);
+  auto actor = caf::actor_cast<caf::actor>(x);
+  return !actor || is_down(actor);
 }
 
 /// Whether the actor is one of another node; false for null.
@@ -369,8 +369,8 @@ template <class Self, class F>
 void on_down(Self* self, const caf::strong_actor_ptr& x, F f) {
 #if CAISSON_CAF_LEGACY
   // Any actor may send such a message.
-  self->set_down_handler([f, who = x->address()](caf::down_msg& m) {
-    if (m.source == who && is_down(who))
+  self->set_down_handler([f, actor = x->address()](caf::down_msg& m) {
+    if (m.source == actor && is_down(actor))
       f();
   });
   self->monitor(x->get());

@@ -126,7 +126,7 @@ protected:
   virtual void on_echo() {}
 
   /// An actor that `watch` was called for has ended.
-  virtual void on_down(const caf::actor_addr& who, const caf::error& why) = 0;
+  virtual void on_down(const caf::actor_addr& actor, const caf::error& why) = 0;
 
   // -- for the derived class to use -------------------------------------------
 

@@ -62,8 +62,8 @@ struct scripted_state {
   }
 
   // Marks the request, in its list and among those received.
-  bool cancel(held& x, const caf::strong_actor_ptr& who, std::uint64_t n) {
-    if (x.what.number != n || x.from.sender() != who)
+  bool cancel(held& x, const caf::strong_actor_ptr& sender, std::uint64_t n) {
+    if (x.what.number != n || x.from.sender() != sender)
       return false;
     x.what.cancelled = true;
     auto age = count - x.index;
@@ -122,12 +122,12 @@ protected:
   caf::message_handler control() override {
     return {[this](const cancelled& x) {
       ++state_->cancelled;
-      const auto& who = current_sender();
+      const auto& canceller = current_sender();
       for (auto& open : state_->open)
-        if (state_->cancel(open, who, x.number))
+        if (state_->cancel(open, canceller, x.number))
           return;
       for (auto& [at, later] : later_)
-        if (state_->cancel(later.request, who, x.number))
+        if (state_->cancel(later.request, canceller, x.number))
           return;
     }};
   }

@@ -175,8 +175,9 @@ TEST_F(tls_front_test, is_refused_with_a_certificate_that_has_expired) {
 TEST_F(tls_front_test, wants_a_certificate_of_each_client) {
   http_front front{*sys, gate, mutual()};
   for (auto version : {TLS1_2_VERSION, TLS1_3_VERSION})
-    for (const auto* who : {"", "stranger"}) {
-      tls_client x{front.port(), {.identity = who, .max_version = version}};
+    for (const auto* identity : {"", "stranger"}) {
+      tls_client x{front.port(),
+                   {.identity = identity, .max_version = version}};
       // With 1.3 the client learns it when it reads.
       EXPECT_TRUE(!x.works() || version == TLS1_3_VERSION);
       x.write(request("/echo"));
@@ -384,9 +385,9 @@ class tls_files_test : public tls_front_test {
 protected:
   tls_files_test() { use("127.0.0.1"); }
 
-  void use(const std::string& who) {
-    copy(certificates::all().pem(who), files.file("c.pem"));
-    copy(certificates::all().key(who), files.file("c.key"));
+  void use(const std::string& identity) {
+    copy(certificates::all().pem(identity), files.file("c.pem"));
+    copy(certificates::all().key(identity), files.file("c.key"));
   }
 
   http_front_config config() {

@@ -133,8 +133,8 @@ private:
     std::filesystem::copy_file(
       from, to, std::filesystem::copy_options::overwrite_existing);
     std::filesystem::permissions(to, perms::owner_read | perms::owner_write);
-    auto* who = ::geteuid() == 0 ? ::getpwnam("postgres") : nullptr;
-    if (who && ::chown(to.c_str(), who->pw_uid, who->pw_gid) != 0)
+    auto* owner = ::geteuid() == 0 ? ::getpwnam("postgres") : nullptr;
+    if (owner && ::chown(to.c_str(), owner->pw_uid, owner->pw_gid) != 0)
       throw std::runtime_error{"cannot give " + to + " away"};
   }
 

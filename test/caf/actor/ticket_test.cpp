@@ -177,11 +177,11 @@ TEST_P(ticket_test, survives_its_holders_end) {
 
 TEST_P(ticket_test, of_a_dead_holder_releases_nothing) {
   auto g = desk();
-  auto who = world.make_probe();
-  auto lent = who.request(g, acquire{});
+  auto holder = world.make_probe();
+  auto lent = holder.request(g, acquire{});
   world.run_until_idle();
   ticket t{g, lent.value<permit>()};
-  world.kill(who.handle());
+  world.kill(holder.handle());
   auto other = lend(g);
   t.release();
   EXPECT_EQ(in_use(g), 1);

@@ -146,7 +146,7 @@ std::string text_of(const call_record& r) {
     attempt_key, attempt_number, inside, executed, permit, watched == nullptr,
     wait, target, next_indexed, previous_indexed, plan, sends, name_of(where),
     indexed, content_gone, at, depth, owner, rejected_by, lease, granted,
-    r.from.expects_reply(), r.from.urgent(), r.from.remote(), r.from.who(),
+    r.from.expects_reply(), r.from.urgent(), r.from.remote(), r.from.caller(),
     r.from.number(), portable::refers(r.payload), portable::refers(r.reply),
     r.path.capacity(), r.children.capacity(), r.child == nullptr,
     r.trace == nullptr, r.key.capacity());

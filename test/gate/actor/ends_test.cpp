@@ -237,13 +237,13 @@ TEST_P(ends_test, a_caller_that_waits_is_watched_however_many_came_between) {
 
 TEST_P(ends_test, who_unsubscribes_and_waits_here_is_still_watched) {
   auto g = gate(worker{}, stack{}.semaphore({.permits = 1}));
-  auto who = world.make_probe();
-  who.send(g, subscribe{});
-  auto lease = who.request(g, acquire{.time_left = 1h});
-  who.send(g, unsubscribe{});
+  auto subscriber = world.make_probe();
+  subscriber.send(g, subscribe{});
+  auto lease = subscriber.request(g, acquire{.time_left = 1h});
+  subscriber.send(g, unsubscribe{});
   world.run_until_idle();
   ASSERT_TRUE(lease.ok());
-  world.kill(who.handle());
+  world.kill(subscriber.handle());
   EXPECT_EQ(metric_of(g, "leases"), 0);
 }
 

@@ -184,10 +184,10 @@ TEST_P(may_have_executed_gate_test,
                               .retrier({.backoff = schedule::constant(5s),
                                         .idempotent = true})
                               .limiter({.rate = 1, .per = 1h, .burst = 5}));
-  auto who = world.make_probe();
-  auto left = who.request(g, wrap(2).within(20s));
+  auto caller = world.make_probe();
+  auto left = caller.request(g, wrap(2).within(20s));
   world.advance(1s);
-  world.kill(who.handle());
+  world.kill(caller.handle());
   EXPECT_EQ(metric_of(g, "cancelled"), 1);
   EXPECT_EQ(metric_of(g, "limiter", "tokens"), 4);
   EXPECT_EQ(metric_of(g, "limiter", "returned"), 0);

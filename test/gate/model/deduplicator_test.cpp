@@ -31,12 +31,12 @@ public:
     std::string answer = {};
   };
 
-  reception receive(const std::string& key, unsigned who, time_point now) {
+  reception receive(const std::string& key, unsigned caller, time_point now) {
     if (key.empty())
       return {};
     drop_old(key, now);
     if (auto* x = find(key))
-      return answer(*x, who);
+      return answer(*x, caller);
     if (all_.size() >= limits_.capacity) {
       auto least = least_used();
       if (least == all_.end())
@@ -90,14 +90,14 @@ private:
     return nullptr;
   }
 
-  reception answer(entry& x, unsigned who) {
+  reception answer(entry& x, unsigned caller) {
     if (x.answer) {
       x.used = ++clock_;
       return {id_book::known, *x.answer};
     }
     if (x.waiting.size() >= limits_.max_waiting)
       return {id_book::full};
-    x.waiting.push_back(who);
+    x.waiting.push_back(caller);
     return {id_book::waiting};
   }
 

@@ -27,16 +27,16 @@ class group_plan_model {
 public:
   explicit group_plan_model(supervision_group_config c) : c_(c) {}
 
-  void join(std::size_t who, std::uint32_t rank) {
-    if (who == all_.size())
+  void join(std::size_t id, std::uint32_t rank) {
+    if (id == all_.size())
       all_.emplace_back();
-    all_[who] = {rank, life::starting, 0};
+    all_[id] = {rank, life::starting, 0};
     if (over_)
-      send_order(who, "give_up");
+      send_order(id, "give_up");
   }
 
-  void down(std::size_t who, std::uint64_t after, time_point now) {
-    auto& x = all_[who];
+  void down(std::size_t id, std::uint64_t after, time_point now) {
+    auto& x = all_[id];
     if (over_ || after != x.orders)
       return;
     x.at = life::failing;
@@ -45,39 +45,39 @@ public:
       return give_up();
     losses_.push_back(now);
     for (auto i : in_turn(true))
-      if ((is_up(i) || all_[i].at == life::ended) && stops_with(i, who)) {
+      if ((is_up(i) || all_[i].at == life::ended) && stops_with(i, id)) {
         all_[i].at = life::due;
         send_order(i, "stop");
       }
   }
 
-  void due(std::size_t who) {
-    if (all_[who].at != life::failing)
+  void due(std::size_t id) {
+    if (all_[id].at != life::failing)
       return;
-    all_[who].at = life::due;
+    all_[id].at = life::due;
     if (c_.strategy == group_strategy::one_for_one)
-      start(who);
+      start(id);
     start_first();
   }
 
-  void up(std::size_t who, std::uint64_t after) {
-    if (after != all_[who].orders)
+  void up(std::size_t id, std::uint64_t after) {
+    if (after != all_[id].orders)
       return;
-    all_[who].at = life::up;
+    all_[id].at = life::up;
     start_first();
   }
 
-  void ended(std::size_t who, std::uint64_t after, bool restarts) {
-    if (over_ || after != all_[who].orders)
+  void ended(std::size_t id, std::uint64_t after, bool restarts) {
+    if (over_ || after != all_[id].orders)
       return;
-    auto its_turn = all_[who].at == life::starting;
-    all_[who].at = restarts ? life::ended : life::finished;
+    auto its_turn = all_[id].at == life::starting;
+    all_[id].at = restarts ? life::ended : life::finished;
     if (its_turn)
       start_first();
   }
 
-  void leave(std::size_t who) {
-    all_[who].at = life::gone;
+  void leave(std::size_t id) {
+    all_[id].at = life::gone;
     if (std::all_of(all_.begin(), all_.end(),
                     [](auto& x) { return x.at == life::gone; })) {
       over_ = false;
@@ -139,8 +139,8 @@ private:
     std::uint64_t orders = 0;
   };
 
-  void send_order(std::size_t who, std::string_view what) {
-    reports_.push_back(fmt::format("{} {} {}", what, who, ++all_[who].orders));
+  void send_order(std::size_t id, std::string_view what) {
+    reports_.push_back(fmt::format("{} {} {}", what, id, ++all_[id].orders));
   }
 
   [[nodiscard]] std::vector<std::size_t> in_turn(bool last_first) const {
@@ -171,11 +171,11 @@ private:
     return false;
   }
 
-  void start(std::size_t who) {
+  void start(std::size_t id) {
     if (over_)
       return;
-    all_[who].at = life::starting;
-    send_order(who, "start");
+    all_[id].at = life::starting;
+    send_order(id, "start");
   }
 
   // The first of those that are not up, if it is its turn.
@@ -216,16 +216,16 @@ RC_GTEST_PROP(group_plan_model_property, gives_the_same_orders, ()) {
   auto now = time_point{} + 1h;
   std::size_t n = 0;
   auto join = [&](std::uint32_t rank) {
-    auto who = plan.join(rank);
-    RC_ASSERT(who <= n);
-    n = std::max(n, who + 1);
-    expected.join(who, rank);
+    auto id = plan.join(rank);
+    RC_ASSERT(id <= n);
+    n = std::max(n, id + 1);
+    expected.join(id, rank);
   };
   join(1);
   for (const auto& x : *operations(12)) {
-    auto who = x.which % n;
+    auto id = x.which % n;
     // What a member has carried out when it reports: all its orders, mostly.
-    auto after = expected.orders(who);
+    auto after = expected.orders(id);
     if (x.how % 5 == 0 && after > 0)
       --after;
     if (x.kind == 0 && n < 6) {
@@ -238,25 +238,25 @@ RC_GTEST_PROP(group_plan_model_property, gives_the_same_orders, ()) {
       plan.reconfigure(next);
       expected.reconfigure(next);
     } else if (x.kind == 11) {
-      if (!expected.is_gone(who)) {
-        plan.on_ended(who, after, x.how % 2 == 0);
-        expected.ended(who, after, x.how % 2 == 0);
+      if (!expected.is_gone(id)) {
+        plan.on_ended(id, after, x.how % 2 == 0);
+        expected.ended(id, after, x.how % 2 == 0);
       }
     } else if (x.kind == 2) {
       now += (x.how % 5) * 1s;
-    } else if (!expected.is_gone(who)) {
+    } else if (!expected.is_gone(id)) {
       if (x.kind <= 4) {
-        plan.on_down(who, after, now, "");
-        expected.down(who, after, now);
+        plan.on_down(id, after, now, "");
+        expected.down(id, after, now);
       } else if (x.kind <= 6) {
-        plan.on_due(who);
-        expected.due(who);
+        plan.on_due(id);
+        expected.due(id);
       } else if (x.kind <= 8) {
-        plan.on_up(who, after);
-        expected.up(who, after);
+        plan.on_up(id, after);
+        expected.up(id, after);
       } else if (x.how % 4 == 0) {
-        plan.leave(who);
-        expected.leave(who);
+        plan.leave(id);
+        expected.leave(id);
       }
     }
     strings orders;

@@ -33,9 +33,9 @@ protected:
 
   /// A member whose worker has started.
   member_id join(std::uint32_t rank) {
-    auto who = plan->join(rank);
-    plan->on_up(who, 0);
-    return who;
+    auto id = plan->join(rank);
+    plan->on_up(id, 0);
+    return id;
   }
 
   /// The orders since the last call, such as `stop 2`. They are carried out.
@@ -48,8 +48,8 @@ protected:
     return out;
   }
 
-  void down(member_id who) { plan->on_down(who, carried_out[who], now, ""); }
-  void up(member_id who) { plan->on_up(who, carried_out[who]); }
+  void down(member_id id) { plan->on_down(id, carried_out[id], now, ""); }
+  void up(member_id id) { plan->on_up(id, carried_out[id]); }
 
   using list = std::vector<std::string>;
 

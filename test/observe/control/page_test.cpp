@@ -30,7 +30,7 @@ protected:
     return access.open_session(access.new_ticket()).value_or("");
   }
 
-  requester who(const std::string& authorization) {
+  requester requester_of(const std::string& authorization) {
     return access.who_asks(
       {"GET", "/v1/gates", {{"authorization", authorization}}, ""});
   }
@@ -68,16 +68,16 @@ TEST_F(page_access, the_oldest_tickets_and_sessions_go) {
   auto next = session();
   for (std::size_t i = 1; i < control_access::max_sessions; ++i)
     more.insert(session());
-  EXPECT_EQ(who("Bearer " + old), requester::stranger);
-  EXPECT_EQ(who("Bearer " + next), requester::session);
+  EXPECT_EQ(requester_of("Bearer " + old), requester::stranger);
+  EXPECT_EQ(requester_of("Bearer " + next), requester::session);
 }
 
 TEST_F(page_access, a_session_ends) {
   auto own = "Bearer " + session();
   now += control_access::session_time - 1ns;
-  EXPECT_EQ(who(own), requester::session);
+  EXPECT_EQ(requester_of(own), requester::session);
   now += 1ns;
-  EXPECT_EQ(who(own), requester::stranger);
+  EXPECT_EQ(requester_of(own), requester::stranger);
 }
 
 TEST_F(page_access, only_the_whole_session_counts) {
@@ -101,7 +101,7 @@ TEST_F(page_access, only_the_whole_session_counts) {
     {"", requester::stranger},
   };
   for (const auto& [input, expected] : table)
-    EXPECT_EQ(who(input), expected) << input;
+    EXPECT_EQ(requester_of(input), expected) << input;
 }
 
 // Browsers send cookies to each port of a machine, and with requests that pages

@@ -107,7 +107,7 @@ void gate_actor::on_exit() {
     end_worker(system(), targets_[x], engine_.shutdown_time());
   end_worker(system(), replaced_, engine_.shutdown_time());
   for (const auto& [key, x] : watched_)
-    unwatch(x.who);
+    unwatch(x.actor);
   watched_.clear();
   // Handles can form circles.
   worker_ = worker{};
@@ -124,33 +124,33 @@ void gate_actor::on_exit() {
 reply_slot gate_actor::slot_of(portable::reply_to from) const {
   auto reply_expected = from.expects_reply();
   auto urgent = from.urgent();
-  auto who = key_of(from.sender());
+  auto caller = key_of(from.sender());
   auto number = from.number();
   auto remote = portable::is_remote(system(), from.sender());
-  reply_slot r{std::move(from), reply_expected, urgent, who, number};
+  reply_slot r{std::move(from), reply_expected, urgent, caller, number};
   if (remote)
     r.mark_remote();
   return r;
 }
 
 void gate_actor::on_message(portable::reply_to from, caf::message&& content) {
-  auto who = slot_of(std::move(from));
+  auto slot = slot_of(std::move(from));
   switch (envelope_(content)) {
     case envelope::at<call>():
-      return engine_.on_call(std::move(who), portable::take<call>(content),
+      return engine_.on_call(std::move(slot), portable::take<call>(content),
                              now());
     case envelope::at<acquire>():
-      return engine_.on_acquire(std::move(who), content.get_as<acquire>(0),
+      return engine_.on_acquire(std::move(slot), content.get_as<acquire>(0),
                                 now());
     case envelope::at<release>():
-      return engine_.on_release(std::move(who), content.get_as<release>(0),
+      return engine_.on_release(std::move(slot), content.get_as<release>(0),
                                 now());
     case envelope::at<renew>():
-      return engine_.on_renew(std::move(who), content.get_as<renew>(0), now());
+      return engine_.on_renew(std::move(slot), content.get_as<renew>(0), now());
     case envelope::at<drain>():
-      return engine_.on_drain(std::move(who), now());
+      return engine_.on_drain(std::move(slot), now());
     default:
-      engine_.on_call(std::move(who), std::move(content), now());
+      engine_.on_call(std::move(slot), std::move(content), now());
   }
 }
 
@@ -166,10 +166,10 @@ void gate_actor::on_echo() {
   engine_.on_probe(now());
 }
 
-void gate_actor::on_down(const caf::actor_addr& who, const caf::error& why) {
+void gate_actor::on_down(const caf::actor_addr& actor, const caf::error& why) {
   if (stopped_)
     return;
-  auto key = key_of(who);
+  auto key = key_of(actor);
   watched_.erase(key);
   // How it has ended is asked of itself: any actor may send such a message.
   for (target_id x = 0; x < targets_.size(); ++x)
@@ -429,35 +429,35 @@ void gate_actor::take_order(const group_order& x) {
 
 // -- who is watched -----------------------------------------------------------
 
-void gate_actor::watch_caller(const reply_slot& who) {
-  const auto& from = who.as<portable::reply_to>().sender();
-  callers_[who.who()] = caf::actor_cast<caf::actor_addr>(from);
+void gate_actor::watch_caller(const reply_slot& slot) {
+  const auto& from = slot.as<portable::reply_to>().sender();
+  callers_[slot.caller()] = caf::actor_cast<caf::actor_addr>(from);
   watch_for(from);
 }
 
-void gate_actor::unwatch_caller(std::uint64_t who) {
-  if (auto i = callers_.find(who); i != callers_.end()) {
+void gate_actor::unwatch_caller(std::uint64_t caller) {
+  if (auto i = callers_.find(caller); i != callers_.end()) {
     unwatch_for(i->second);
     callers_.erase(i);
   }
 }
 
-void gate_actor::watch_for(const caf::strong_actor_ptr& who) {
-  auto& x = watched_[key_of(who)];
+void gate_actor::watch_for(const caf::strong_actor_ptr& actor) {
+  auto& x = watched_[key_of(actor)];
   if (++x.reasons > 1)
     return;
-  x.who = caf::actor_cast<caf::actor_addr>(who);
-  watch(who);
+  x.actor = caf::actor_cast<caf::actor_addr>(actor);
+  watch(actor);
 }
 
-void gate_actor::unwatch_for(const caf::actor_addr& who) {
-  auto i = watched_.find(key_of(who));
+void gate_actor::unwatch_for(const caf::actor_addr& actor) {
+  auto i = watched_.find(key_of(actor));
   if (i == watched_.end())
     return; // It has ended.
   if (--i->second.reasons > 0)
     return;
   watched_.erase(i);
-  unwatch(who);
+  unwatch(actor);
 }
 
 // -- subscribers --------------------------------------------------------------

@@ -38,7 +38,7 @@ protected:
   void on_answer(std::uint64_t key, caf::message&& content) override;
   void on_timer() override;
   void on_echo() override;
-  void on_down(const caf::actor_addr& who, const caf::error& why) override;
+  void on_down(const caf::actor_addr& actor, const caf::error& why) override;
 
 private:
   /// What gates handle but do not pass on as it is.
@@ -54,8 +54,8 @@ private:
   void send_dead_letter(dead_letter&& x) override;
   void emit(const event& what) override;
   bool has_subscribers() const override { return !subscribers_.empty(); }
-  void watch_caller(const reply_slot& who) override;
-  void unwatch_caller(std::uint64_t who) override;
+  void watch_caller(const reply_slot& slot) override;
+  void unwatch_caller(std::uint64_t caller) override;
   std::optional<made_worker> make_worker(std::uint32_t incarnation) override;
   void forget_worker() override;
   bool is_down(target_id x) const override;
@@ -89,11 +89,11 @@ private:
   void remove_subscriber();
 
   /// One watch for all reasons.
-  void watch_for(const caf::strong_actor_ptr& who);
-  void watch_for(const caf::actor& who) {
-    watch_for(caf::actor_cast<caf::strong_actor_ptr>(who));
+  void watch_for(const caf::strong_actor_ptr& actor);
+  void watch_for(const caf::actor& actor) {
+    watch_for(caf::actor_cast<caf::strong_actor_ptr>(actor));
   }
-  void unwatch_for(const caf::actor_addr& who);
+  void unwatch_for(const caf::actor_addr& actor);
 
   // -- members ----------------------------------------------------------------
 
@@ -113,7 +113,7 @@ private:
   /// takes the addresses of two proxies for equal if they stand for the same
   /// actor, one of them before and one after a connection was lost.
   struct watched_actor {
-    caf::actor_addr who;
+    caf::actor_addr actor;
     std::uint32_t reasons = 0;
   };
   std::unordered_map<std::uint64_t, watched_actor> watched_;

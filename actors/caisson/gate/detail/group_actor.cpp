@@ -29,8 +29,8 @@ void group_actor::on_message(portable::reply_to from, caf::message&&) {
                       caf::make_error(caf::sec::unexpected_message)}));
 }
 
-void group_actor::on_down(const caf::actor_addr& who, const caf::error&) {
-  leave(who);
+void group_actor::on_down(const caf::actor_addr& actor, const caf::error&) {
+  leave(actor);
   give_orders();
 }
 
@@ -45,20 +45,20 @@ void group_actor::take(const member_report& x) {
   auto i = ids_.find(from);
   if (i == ids_.end())
     return;
-  auto who = i->second;
+  auto member = i->second;
   switch (x.what) {
     case member_state::down:
-      return plan_.on_down(who, x.order, clock().now(), x.why);
+      return plan_.on_down(member, x.order, clock().now(), x.why);
     case member_state::due:
-      return plan_.on_due(who);
+      return plan_.on_due(member);
     case member_state::up:
-      return plan_.on_up(who, x.order);
+      return plan_.on_up(member, x.order);
     case member_state::gave_up:
       return plan_.on_gave_up(x.why);
     case member_state::ended:
-      return plan_.on_ended(who, x.order, true);
+      return plan_.on_ended(member, x.order, true);
     case member_state::finished:
-      return plan_.on_ended(who, x.order, false);
+      return plan_.on_ended(member, x.order, false);
     case member_state::joined:
       return;
   }
@@ -114,16 +114,16 @@ void group_actor::join(const caf::strong_actor_ptr& from, std::uint32_t rank) {
   if (ids_.contains(address))
     return;
   forget_ended();
-  auto who = plan_.join(rank);
-  if (who >= members_.size())
-    members_.resize(who + 1);
-  members_[who] = address;
-  ids_.emplace(std::move(address), who);
+  auto member = plan_.join(rank);
+  if (member >= members_.size())
+    members_.resize(member + 1);
+  members_[member] = address;
+  ids_.emplace(std::move(address), member);
   watch(from);
 }
 
-void group_actor::leave(const caf::actor_addr& who) {
-  auto i = ids_.find(who);
+void group_actor::leave(const caf::actor_addr& actor) {
+  auto i = ids_.find(actor);
   if (i == ids_.end())
     return;
   plan_.leave(i->second);

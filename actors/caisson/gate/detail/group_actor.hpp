@@ -30,14 +30,14 @@ protected:
   void on_message(portable::reply_to from, caf::message&& content) override;
   void on_answer(std::uint64_t, caf::message&&) override {}
   void on_timer() override {}
-  void on_down(const caf::actor_addr& who, const caf::error& why) override;
+  void on_down(const caf::actor_addr& actor, const caf::error& why) override;
 
 private:
   void take(const member_report& x);
   caf::result<void> change(const reconfigure& x);
   [[nodiscard]] status make_status() const;
   void join(const caf::strong_actor_ptr& from, std::uint32_t rank);
-  void leave(const caf::actor_addr& who);
+  void leave(const caf::actor_addr& actor);
   void forget_ended();
   void give_orders();
 

@@ -16,56 +16,56 @@ group_plan::group_plan(supervision_group_config c) : config_(c) {
 // -- what members report ------------------------------------------------------
 
 group_plan::member_id group_plan::join(std::uint32_t rank) {
-  member_id who = members_.size();
+  member_id id = members_.size();
   if (free_.empty()) {
     members_.emplace_back();
   } else {
-    who = free_.back();
+    id = free_.back();
     free_.pop_back();
   }
-  members_[who] = {rank, state::starting, 0};
-  move_to(who, state::starting);
+  members_[id] = {rank, state::starting, 0};
+  move_to(id, state::starting);
   if (over_)
-    send_order(who, member_order::give_up, "the group has given up");
-  return who;
+    send_order(id, member_order::give_up, "the group has given up");
+  return id;
 }
 
-void group_plan::on_down(member_id who, std::uint64_t after, time_point now,
+void group_plan::on_down(member_id id, std::uint64_t after, time_point now,
                          const std::string& why) {
   // A member that was ordered to stop may have lost its worker already, for the
   // same reason.
-  if (over_ || after != members_[who].orders)
+  if (over_ || after != members_[id].orders)
     return;
-  move_to(who, state::failing);
+  move_to(id, state::failing);
   ++losses_;
   if (!within_limit(now))
     return give_up("too many restarts in the group: " + why);
-  stop_others(who, why);
+  stop_others(id, why);
 }
 
-void group_plan::on_due(member_id who) {
-  if (members_[who].at != state::failing)
+void group_plan::on_due(member_id id) {
+  if (members_[id].at != state::failing)
     return;
-  move_to(who, state::due);
+  move_to(id, state::due);
   if (config_.strategy == group_strategy::one_for_one)
-    start(who);
+    start(id);
   else
     start_next();
 }
 
-void group_plan::on_up(member_id who, std::uint64_t after) {
-  if (after != members_[who].orders)
+void group_plan::on_up(member_id id, std::uint64_t after) {
+  if (after != members_[id].orders)
     return;
-  move_to(who, state::up);
+  move_to(id, state::up);
   start_next();
 }
 
-void group_plan::on_ended(member_id who, std::uint64_t after, bool restarts) {
-  if (over_ || after != members_[who].orders)
+void group_plan::on_ended(member_id id, std::uint64_t after, bool restarts) {
+  if (over_ || after != members_[id].orders)
     return;
   // The others wait for one that was to start, or for one that is lost.
-  auto was_awaited = members_[who].at == state::starting;
-  move_to(who, restarts ? state::ended : state::finished);
+  auto was_awaited = members_[id].at == state::starting;
+  move_to(id, restarts ? state::ended : state::finished);
   if (was_awaited)
     start_next();
 }
@@ -75,9 +75,9 @@ void group_plan::on_gave_up(const std::string& why) {
     give_up("a worker of the group was given up: " + why);
 }
 
-void group_plan::leave(member_id who) {
-  move_to(who, state::gone);
-  free_.push_back(who);
+void group_plan::leave(member_id id) {
+  move_to(id, state::gone);
+  free_.push_back(id);
   if (members() == 0) {
     over_ = false;
     recent_.clear();
@@ -95,9 +95,9 @@ void group_plan::reconfigure(const supervision_group_config& c) {
 
 // -- what they are to do ------------------------------------------------------
 
-void group_plan::move_to(member_id who, state next) {
-  members_[who].at = next;
-  auto put = [at = place_of(who)](std::set<place>& where, bool in) {
+void group_plan::move_to(member_id id, state next) {
+  members_[id].at = next;
+  auto put = [at = place_of(id)](std::set<place>& where, bool in) {
     if (in)
       where.insert(at);
     else
@@ -110,8 +110,8 @@ void group_plan::move_to(member_id who, state next) {
   put(finished_, next == state::finished);
 }
 
-void group_plan::send_order(member_id who, member_order what, std::string why) {
-  orders_.push_back({who, what, ++members_[who].orders, std::move(why)});
+void group_plan::send_order(member_id id, member_order what, std::string why) {
+  orders_.push_back({id, what, ++members_[id].orders, std::move(why)});
 }
 
 // The last to start is the first to stop. One that has ended is among those
@@ -148,11 +148,11 @@ void group_plan::start_due() {
       start(at.second);
 }
 
-void group_plan::start(member_id who) {
+void group_plan::start(member_id id) {
   if (over_)
     return;
-  move_to(who, state::starting);
-  send_order(who, member_order::start, {});
+  move_to(id, state::starting);
+  send_order(id, member_order::start, {});
 }
 
 // The limit of Erlang/OTP's supervisors, as for a single worker.

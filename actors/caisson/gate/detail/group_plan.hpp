@@ -38,25 +38,25 @@ public:
 
   /// Its worker is lost; it will ask for its turn (`due`). Here and in `on_up`,
   /// `after` is the last order that the member had carried out.
-  void on_down(member_id who, std::uint64_t after, time_point now,
+  void on_down(member_id id, std::uint64_t after, time_point now,
                const std::string& why);
 
   /// It is time to start its worker again.
-  void on_due(member_id who);
+  void on_due(member_id id);
 
   /// Its worker has started.
-  void on_up(member_id who, std::uint64_t after);
+  void on_up(member_id id, std::uint64_t after);
 
   /// Its worker has ended, which concerns nobody else. If it `restarts`, it
   /// does so with others.
-  void on_ended(member_id who, std::uint64_t after, bool restarts);
+  void on_ended(member_id id, std::uint64_t after, bool restarts);
 
   /// A member has given its worker up.
   void on_gave_up(const std::string& why);
 
   /// It has ended. When all have, the group begins anew: what it has given up
   /// is of no concern to those who join then.
-  void leave(member_id who);
+  void leave(member_id id);
 
   // -- settings ---------------------------------------------------------------
 
@@ -121,15 +121,15 @@ private:
   // Members with the same rank take turns in the order in which they joined.
   using place = std::pair<std::uint32_t, member_id>;
 
-  [[nodiscard]] place place_of(member_id who) const {
-    return {members_[who].rank, who};
+  [[nodiscard]] place place_of(member_id id) const {
+    return {members_[id].rank, id};
   }
-  void move_to(member_id who, state next);
-  void send_order(member_id who, member_order what, std::string why);
+  void move_to(member_id id, state next);
+  void send_order(member_id id, member_order what, std::string why);
   void stop_others(member_id failed, const std::string& why);
   void start_next();
   void start_due();
-  void start(member_id who);
+  void start(member_id id);
   bool within_limit(time_point now);
   void give_up(const std::string& why);
 

@@ -195,9 +195,9 @@ void local_host::on_echo() {
 }
 
 // Any actor may send such a message to this address.
-void local_host::on_down(const caf::actor_addr& who, const caf::error& why) {
+void local_host::on_down(const caf::actor_addr& actor, const caf::error& why) {
   for (target_id x = 0; x < targets_.size(); ++x)
-    if (targets_[x] && targets_[x].address() == who
+    if (targets_[x] && targets_[x].address() == actor
         && portable::is_down(targets_[x]))
       engine_.on_target_down(x, end_of(x),
                              why ? portable::to_text(self()->home_system(), why)

@@ -66,7 +66,7 @@ protected:
   void on_answer(std::uint64_t key, caf::message&& content) override;
   void on_timer() override;
   void on_echo() override;
-  void on_down(const caf::actor_addr& who, const caf::error& why) override;
+  void on_down(const caf::actor_addr& actor, const caf::error& why) override;
   void on_end() override { abandon(); }
 
 private:

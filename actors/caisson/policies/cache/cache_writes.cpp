@@ -75,8 +75,8 @@ void cache_writes::hurry(time_point now) {
   hurried_ = true;
   std::set<turn> all;
   for (const auto& x : by_due_) {
-    x.who->second.due = std::min(x.at, now);
-    all.insert(due_turn(x.who));
+    x.entry->second.due = std::min(x.at, now);
+    all.insert(due_turn(x.entry));
   }
   CAISSON_ENSURE(all.size() == by_due_.size(), "{} of {} writes are due",
                  all.size(), by_due_.size());
@@ -93,17 +93,17 @@ time_point cache_writes::due(const cache_config& c) const {
 }
 
 const std::string& cache_writes::next_key() const {
-  return by_due_.begin()->who->first;
+  return by_due_.begin()->entry->first;
 }
 
 const cache_write& cache_writes::next_write() const {
-  return by_due_.begin()->who->second.latest;
+  return by_due_.begin()->entry->second.latest;
 }
 
 void cache_writes::sent(call_id child) {
   CAISSON_ENSURE(!by_due_.empty() && by_age_.size() == entries_.size(),
                  "{} writes are due, of {}", by_due_.size(), entries_.size());
-  auto i = by_due_.begin()->who;
+  auto i = by_due_.begin()->entry;
   auto& saved = i->second;
   CAISSON_ENSURE(saved.child == 0, "call {} flushes the key {} already",
                  call_number(saved.child), i->first);

@@ -130,7 +130,7 @@ private:
   struct turn {
     time_point at;
     std::uint64_t number;
-    entry_map::iterator who;
+    entry_map::iterator entry;
 
     friend bool operator<(const turn& a, const turn& b) {
       return a.at != b.at ? a.at < b.at : a.number < b.number;

@@ -18,8 +18,8 @@ namespace caisson::detail {
 class key_env final : public env {
 public:
   /// Without its events if `quiet`.
-  key_env(keyed_calls& calls, key_entry& who, env& host, bool quiet)
-    : env(host.now, host.random), calls_(calls), who_(who), host_(host),
+  key_env(keyed_calls& calls, key_entry& entry, env& host, bool quiet)
+    : env(host.now, host.random), calls_(calls), entry_(entry), host_(host),
       quiet_(quiet) {
     actions.swap(host.actions);
   }
@@ -42,7 +42,7 @@ public:
   }
 
   void hold_open(bool x) override {
-    if (calls_.hold_open(who_, x))
+    if (calls_.hold_open(entry_, x))
       host_.hold_open(calls_.holds_open());
   }
 
@@ -50,13 +50,13 @@ public:
     if (quiet_)
       return;
     auto own = x;
-    own.key = who_.key;
+    own.key = entry_.key;
     host_.emit(own);
   }
 
   void emit_wait(call_id call, std::size_t running, std::size_t waiting,
                  std::string_view) override {
-    host_.emit_wait(call, running, waiting, who_.key);
+    host_.emit_wait(call, running, waiting, entry_.key);
   }
 
   void callback_threw(std::string_view function,
@@ -75,13 +75,13 @@ protected:
     auto child = host_.start_child(std::move(c));
     host_.actions.pop_back();
     if (child != 0)
-      calls_.add_child(child, who_);
+      calls_.add_child(child, entry_);
     return child;
   }
 
 private:
   keyed_calls& calls_;
-  key_entry& who_;
+  key_entry& entry_;
   env& host_;
   bool quiet_;
 };

@@ -23,12 +23,12 @@ class key_ranking {
 public:
   struct item {
     std::int64_t weight;
-    key_entry* who;
+    key_entry* entry;
 
     /// Whether this one comes before the other.
     [[nodiscard]] bool leads(const item& other) const noexcept {
       return weight != other.weight ? weight > other.weight
-                                    : who->key < other.who->key;
+                                    : entry->key < other.entry->key;
     }
   };
 
@@ -48,7 +48,7 @@ public:
     auto at = std::exchange(x.*Place, key_entry::nowhere);
     if (at == key_entry::nowhere)
       return;
-    CAISSON_ENSURE(at < heap_.size() && heap_[at].who == &x,
+    CAISSON_ENSURE(at < heap_.size() && heap_[at].entry == &x,
                    "place {} of {} is not that of the key {}", at, heap_.size(),
                    x.key);
     auto last = heap_.back();
@@ -73,7 +73,7 @@ public:
     while (n > 0 && !next.empty()) {
       auto i = next.top();
       next.pop();
-      if (counts(*heap_[i].who)) {
+      if (counts(*heap_[i].entry)) {
         out.push_back(heap_[i]);
         --n;
       }
@@ -88,7 +88,7 @@ private:
 
   void place(std::size_t i, const item& x) noexcept {
     heap_[i] = x;
-    x.who->*Place = static_cast<std::uint32_t>(i);
+    x.entry->*Place = static_cast<std::uint32_t>(i);
   }
 
   // Puts `x` where it belongs; the place `i` is free for it.

@@ -235,7 +235,7 @@ std::vector<const key_entry*> key_sums::first(const Ranking& ranked,
             [](const item& a, const item& b) { return a.leads(b); });
   std::vector<const key_entry*> out;
   for (std::size_t i = 0; i < std::min(n, found.size()); ++i)
-    out.push_back(found[i].who);
+    out.push_back(found[i].entry);
   return out;
 }
 

@@ -80,9 +80,9 @@ struct watched_actor {
 };
 
 std::shared_ptr<down_watch> down_watch::begin(const caf::strong_actor_ptr& x,
-                                              caf::actor_addr who) {
+                                              caf::actor_addr actor) {
   auto watch = std::make_shared<down_watch>(
-    watched_actor::of(portable::identity_of(x)), std::move(who));
+    watched_actor::of(portable::identity_of(x)), std::move(actor));
   ++watch->among_->entries;
   x->get()->attach(
     caf::attachable_ptr{new watch_entry(watch, x->get()->address())});
@@ -90,8 +90,8 @@ std::shared_ptr<down_watch> down_watch::begin(const caf::strong_actor_ptr& x,
 }
 
 down_watch::down_watch(std::shared_ptr<watched_actor> among,
-                       caf::actor_addr who)
-  : among_(std::move(among)), who_(std::move(who)) {}
+                       caf::actor_addr actor)
+  : among_(std::move(among)), actor_(std::move(actor)) {}
 
 down_watch::~down_watch() = default;
 
@@ -103,7 +103,7 @@ void down_watch::end(const caf::strong_actor_ptr& x) {
     std::lock_guard lock{mutex_};
     if (over_.exchange(true))
       return;
-    address.swap(who_);
+    address.swap(actor_);
   }
   auto over = ++among_->over;
   if (x && over >= fewest && over >= among_->entries / 2)
@@ -122,7 +122,7 @@ void down_watch::notify(caf::actor_addr x, const caf::error& why,
   caf::strong_actor_ptr to;
   {
     std::lock_guard lock{mutex_};
-    to = caf::actor_cast<caf::strong_actor_ptr>(who_);
+    to = caf::actor_cast<caf::strong_actor_ptr>(actor_);
   }
   if (to)
     to->enqueue(caf::actor_cast<caf::strong_actor_ptr>(x),

@@ -25,9 +25,9 @@ public:
   /// `who` will get a down message once `x` has ended; at once if it has
   /// already.
   static std::shared_ptr<down_watch> begin(const caf::strong_actor_ptr& x,
-                                           caf::actor_addr who);
+                                           caf::actor_addr actor);
 
-  down_watch(std::shared_ptr<watched_actor> among, caf::actor_addr who);
+  down_watch(std::shared_ptr<watched_actor> among, caf::actor_addr actor);
   ~down_watch();
 
   down_watch(const down_watch&) = delete;
@@ -47,7 +47,7 @@ public:
 private:
   const std::shared_ptr<watched_actor> among_;
   std::mutex mutex_;
-  caf::actor_addr who_;
+  caf::actor_addr actor_;
   std::atomic<bool> over_ = false;
 };
 

@@ -97,7 +97,7 @@ protected:
   virtual void on_echo() {}
 
   /// An actor that `watch` was called for has ended.
-  virtual void on_down(const caf::actor_addr& who, const caf::error& why) = 0;
+  virtual void on_down(const caf::actor_addr& actor, const caf::error& why) = 0;
 
   /// The actor is ending.
   virtual void on_end() = 0;

@@ -33,12 +33,12 @@ enum class act : std::uint8_t {
 
 struct doing {
   act what;
-  std::uint8_t who;
+  std::uint8_t which;
   std::uint8_t much;
 };
 
 void showValue(const doing& x, std::ostream& out) {
-  out << static_cast<int>(x.what) << '/' << static_cast<int>(x.who) << '/'
+  out << static_cast<int>(x.what) << '/' << static_cast<int>(x.which) << '/'
       << static_cast<int>(x.much);
 }
 
@@ -49,7 +49,7 @@ public:
   explicit checked_cache(cache_config c) : rig(c), config(std::move(c)) {}
 
   void play(const doing& x) {
-    auto key = std::string(1, static_cast<char>('a' + x.who % 3));
+    auto key = std::string(1, static_cast<char>('a' + x.which % 3));
     switch (x.what) {
       case act::write:
         write(key);
@@ -64,16 +64,16 @@ public:
         rig.pass(x.much * 20ms);
         break;
       case act::succeed:
-        end_child(x.who, true, true);
+        end_child(x.which, true, true);
         break;
       case act::fail:
-        end_child(x.who, x.much % 2 == 0, false);
+        end_child(x.which, x.much % 2 == 0, false);
         break;
       case act::end:
-        end_call(x.who, x.much % 3 == 0);
+        end_call(x.which, x.much % 3 == 0);
         break;
       case act::switch_mode:
-        rig.set_mode(static_cast<mode>(x.who % 3));
+        rig.set_mode(static_cast<mode>(x.which % 3));
         break;
     }
     look();
@@ -123,14 +123,14 @@ private:
 
   // One of the children that run ends. A flush may have been carried out
   // although it failed.
-  void end_child(std::uint8_t who, bool applied, bool well) {
+  void end_child(std::uint8_t which, bool applied, bool well) {
     std::vector<std::uint64_t> running;
     for (std::uint64_t n = 1; n <= rig.children(); ++n)
       if (!ended.contains(n))
         running.push_back(n);
     if (running.empty())
       return;
-    auto n = running[who % running.size()];
+    auto n = running[which % running.size()];
     ended.insert(n);
     auto flush = flushes.find(n);
     if (flush == flushes.end())
@@ -149,7 +149,7 @@ private:
   }
 
   // A change that is below succeeds, or one leaves, wherever it is.
-  void end_call(std::uint8_t who, bool leaves) {
+  void end_call(std::uint8_t which, bool leaves) {
     std::vector<std::pair<std::string, call_id>> all;
     for (const auto& [key, ids] : changes)
       for (const auto& [id, n] : ids)
@@ -157,7 +157,7 @@ private:
           all.emplace_back(key, id);
     if (all.empty())
       return;
-    auto [key, id] = all[who % all.size()];
+    auto [key, id] = all[which % all.size()];
     auto n = changes[key].extract(id).mapped();
     // It comes to the worker only now, and nothing newer may have.
     if (rig.got(id) == "below") {

@@ -242,10 +242,10 @@ TEST_P(chaos_test, a_latency_beyond_the_deadline_ends_with_it) {
 TEST_P(chaos_test, a_caller_that_dies_leaves_nothing_behind) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{}.add<chaos>(silent(1h)));
-  auto who = world.make_probe();
-  who.request(g, 1);
+  auto caller = world.make_probe();
+  caller.request(g, 1);
   EXPECT_EQ(metric_of(g, "chaos", "waiting"), 1);
-  world.kill(who.handle());
+  world.kill(caller.handle());
   EXPECT_EQ(metric_of(g, "chaos", "waiting"), 0);
 }
 

@@ -242,10 +242,10 @@ TEST_P(deadline_rules_gate_test,
   auto w = make_worker();
   auto g = gate(w.handle(),
                 stack{}.batcher({.max_items = 1, .max_outstanding = 1}));
-  auto who = world.make_probe();
-  auto gone = who.request(g, 1);
+  auto caller = world.make_probe();
+  auto gone = caller.request(g, 1);
   world.run_until_idle();
-  world.kill(who.handle());
+  world.kill(caller.handle());
   EXPECT_EQ(metric_of(g, "batcher", "outstanding"), 0);
   EXPECT_EQ(metric_of(g, "in_progress"), 0);
   world.request(g, 2);

@@ -75,10 +75,10 @@ void async_calls::begin(async_call& x, call_options* options) {
 
 void async_calls::begin(lock_type& lock, async_call& x,
                         call_options* options) noexcept {
-  auto& who = *x.caller_;
+  auto& caller = *x.caller_;
   if (core_.is_stopped()) {
-    who.answer = caf::make_message(core_.end_error());
-    x.end_ = end_of(who);
+    caller.answer = caf::make_message(core_.end_error());
+    x.end_ = end_of(caller);
     x.on_done();
     return;
   }
@@ -87,7 +87,7 @@ void async_calls::begin(lock_type& lock, async_call& x,
   x.attended_ = true;
   {
     auto running = core_.fire_due_timers_and_step();
-    core_.send(who, options, all_loops, token_of(who), running.now());
+    core_.send(caller, options, all_loops, token_of(caller), running.now());
   }
   core_.set_loop_timers();
   carry_on(lock, x);
@@ -103,15 +103,15 @@ void async_calls::carry_on(lock_type& lock, async_call& x) noexcept {
 }
 
 void async_calls::start_next(lock_type& lock, async_call& x) {
-  auto& who = *x.caller_;
+  auto& caller = *x.caller_;
   // It may have taken a while until this thread came to it.
   if (core_.timekeeper().is_due()) {
     core_.fire_due_timers();
-    if (!who.next)
+    if (!caller.next)
       return;
   }
   auto state = x.make_state();
-  state->key = *std::exchange(who.next, std::nullopt);
+  state->key = *std::exchange(caller.next, std::nullopt);
   if (x.takes_options())
     state->options = core_.shared_engine().options_of(state->key);
   x.current_ = state;
@@ -145,13 +145,14 @@ async_calls::attempt_end
 async_calls::keep_result(async_call& x,
                          std::shared_ptr<async_attempt_state>& state,
                          attempt_result& result) {
-  auto& who = *x.caller_;
+  auto& caller = *x.caller_;
   attempt_end how{state->key, result.meaning,
                   result.thrown ? failure_of(result) : caf::message{}};
-  who.executed = who.executed || !how.meaning || how.meaning->may_have_executed;
+  caller.executed = caller.executed || !how.meaning
+                    || how.meaning->may_have_executed;
   if (x.current_ == state) {
     x.current_.reset();
-    std::swap(who.last, result);
+    std::swap(caller.last, result);
     std::swap(x.last_state_, state);
   }
   return how;

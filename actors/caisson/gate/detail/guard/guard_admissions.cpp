@@ -21,19 +21,19 @@ struct guard_admissions::admitted_caller final : guard_caller {
 /// One that a function of the policies lets go of ends after that function.
 class guard_admissions::late_close final : public late_end {
 public:
-  late_close(guard_admissions& in, std::unique_ptr<admitted_caller> who,
+  late_close(guard_admissions& in, std::unique_ptr<admitted_caller> caller,
              const std::optional<attempt_result>& how)
-    : in_(in), who_(std::move(who)), how_(how) {}
+    : in_(in), caller_(std::move(caller)), how_(how) {}
 
   void take_effect(time_point now) override {
     if (!in_.core_.is_stopped())
-      in_.end(*who_, how_, now);
+      in_.end(*caller_, how_, now);
     in_.core_.presence().leave();
   }
 
 private:
   guard_admissions& in_;
-  const std::unique_ptr<admitted_caller> who_;
+  const std::unique_ptr<admitted_caller> caller_;
   const std::optional<attempt_result> how_;
 };
 
@@ -43,28 +43,28 @@ opened_call guard_admissions::open(call_options* options) {
   // Nobody makes another attempt, also if this one runs into a deadline.
   const auto idempotent = std::exchange(all.idempotent, idempotence::no);
   auto lock = core_.enter();
-  auto who = std::make_unique<admitted_caller>();
-  auto token = token_of(*who);
+  auto caller = std::make_unique<admitted_caller>();
+  auto token = token_of(*caller);
   opened_call out;
   core_.presence().enter();
   if (core_.is_stopped()) {
-    who->answer = caf::make_message(core_.end_error());
+    caller->answer = caf::make_message(core_.end_error());
   } else {
     auto running = core_.fire_due_timers_and_step();
-    core_.send(*who, &all, token, 1, running.now());
+    core_.send(*caller, &all, token, 1, running.now());
   }
-  if (!who->answer && !who->next)
-    refuse_wait(*who);
-  if (!who->answer) {
+  if (!caller->answer && !caller->next)
+    refuse_wait(*caller);
+  if (!caller->answer) {
     out.token = token;
-    who->key = *std::exchange(who->next, std::nullopt);
-    out.options = core_.shared_engine().options_of(who->key);
+    caller->key = *std::exchange(caller->next, std::nullopt);
+    out.options = core_.shared_engine().options_of(caller->key);
     out.options.idempotent = idempotent;
-    (void)who.release();
+    (void)caller.release();
     core_.hand_out(lock);
     return out;
   }
-  auto* error = portable::get_if<caf::error>(*who->answer);
+  auto* error = portable::get_if<caf::error>(*caller->answer);
   out.refused.error = error ? *error : no_value_error();
   out.refused.may_have_executed = false;
   out.refused.retry_after = caisson::retry_after(out.refused.error);
@@ -73,12 +73,12 @@ opened_call guard_admissions::open(call_options* options) {
   return out;
 }
 
-void guard_admissions::refuse_wait(admitted_caller& who) {
+void guard_admissions::refuse_wait(admitted_caller& caller) {
   {
     auto running = core_.fire_due_timers_and_step();
-    withdraw(who, running.now());
+    withdraw(caller, running.now());
   }
-  who.answer = caf::make_message(make_error(
+  caller.answer = caf::make_message(make_error(
     errc::queue_full, rejection{core_.name(), duration::zero(), false,
                                 "it would have to wait, which only `run` "
                                 "does"}));
@@ -86,22 +86,22 @@ void guard_admissions::refuse_wait(admitted_caller& who) {
 
 void guard_admissions::close(std::uint64_t token,
                              const std::optional<attempt_result>& how) {
-  std::unique_ptr<admitted_caller> who{
+  std::unique_ptr<admitted_caller> caller{
     static_cast<admitted_caller*>(&caller_of(token))};
   if (core_.is_stepping())
     return core_.defer_close(
-      std::make_unique<late_close>(*this, std::move(who), how));
+      std::make_unique<late_close>(*this, std::move(caller), how));
   auto lock = core_.enter();
   if (!core_.is_stopped()) {
     auto running = core_.fire_due_timers_and_step();
-    end(*who, how, running.now());
+    end(*caller, how, running.now());
   }
   // Last, as the guard may end then.
   core_.hand_out(lock);
   core_.presence().leave();
 }
 
-void guard_admissions::end(admitted_caller& who,
+void guard_admissions::end(admitted_caller& caller,
                            const std::optional<attempt_result>& how,
                            time_point now) {
   if (how) {
@@ -113,17 +113,17 @@ void guard_admissions::end(admitted_caller& who,
         meaning->kind = answer_class::retry;
     }
     auto failed = how->meaning || !how->text.empty();
-    core_.report(who.key, meaning, failed ? failure_of(*how) : caf::message{},
-                 now);
+    core_.report(caller.key, meaning,
+                 failed ? failure_of(*how) : caf::message{}, now);
   }
   // Without a result, or a layer asks for something else first.
-  if (!core_.is_stopped() && !who.answer)
-    withdraw(who, now);
+  if (!core_.is_stopped() && !caller.answer)
+    withdraw(caller, now);
 }
 
 // It is answered then, or nobody answers it any more.
-void guard_admissions::withdraw(admitted_caller& who, time_point now) {
-  core_.shared_engine().on_cancelled(token_of(who), 1, now);
+void guard_admissions::withdraw(admitted_caller& caller, time_point now) {
+  core_.shared_engine().on_cancelled(token_of(caller), 1, now);
 }
 
 } // namespace caisson::detail

@@ -26,10 +26,10 @@ private:
   struct admitted_caller;
   class late_close;
 
-  void refuse_wait(admitted_caller& who);
-  void end(admitted_caller& who, const std::optional<attempt_result>& how,
+  void refuse_wait(admitted_caller& caller);
+  void end(admitted_caller& caller, const std::optional<attempt_result>& how,
            time_point now);
-  void withdraw(admitted_caller& who, time_point now);
+  void withdraw(admitted_caller& caller, time_point now);
 
   guard_core& core_;
 };

@@ -60,12 +60,12 @@ struct thread_caller : guard_caller {
 
 /// What the engine's slots for answers hold.
 struct caller_of_slot {
-  guard_caller* who;
+  guard_caller* caller;
 };
 
 /// How the engine knows a call: not null.
-inline std::uint64_t token_of(guard_caller& who) noexcept {
-  return std::bit_cast<std::uint64_t>(&who);
+inline std::uint64_t token_of(guard_caller& caller) noexcept {
+  return std::bit_cast<std::uint64_t>(&caller);
 }
 
 inline guard_caller& caller_of(std::uint64_t token) noexcept {
@@ -73,7 +73,7 @@ inline guard_caller& caller_of(std::uint64_t token) noexcept {
 }
 
 /// What the caller learns of its answer.
-[[nodiscard]] call_end end_of(guard_caller& who);
+[[nodiscard]] call_end end_of(guard_caller& caller);
 
 /// Whether it has nothing that takes long to move or to destroy.
 inline bool is_plain(const attempt_result& x) {

@@ -161,11 +161,11 @@ void guard_core::take_late_ends(time_point now) {
   }
 }
 
-void guard_core::send(guard_caller& who, call_options* options,
+void guard_core::send(guard_caller& caller, call_options* options,
                       std::uint64_t sender, std::uint64_t number,
                       time_point now) {
-  reply_slot from{caller_of_slot{&who}, true, false, sender, number};
-  engine_.on_call(std::move(from), caf::make_message(token_of(who)), options,
+  reply_slot from{caller_of_slot{&caller}, true, false, sender, number};
+  engine_.on_call(std::move(from), caf::make_message(token_of(caller)), options,
                   now);
 }
 
@@ -190,10 +190,11 @@ std::uint64_t guard_core::deliver(target_id to, std::uint64_t key,
   auto* ticket = portable::get_if<std::uint64_t>(content);
   CAISSON_ENSURE(to == worker_target && ticket && *ticket != 0,
                  "an attempt for {} is no caller's", to);
-  auto& who = caller_of(*ticket);
-  CAISSON_ENSURE(!who.next && !who.answer, "a call is sent twice at once");
-  who.next = key;
-  who.on_next();
+  auto& caller = caller_of(*ticket);
+  CAISSON_ENSURE(!caller.next && !caller.answer,
+                 "a call is sent twice at once");
+  caller.next = key;
+  caller.on_next();
   return *ticket;
 }
 
@@ -201,17 +202,17 @@ void guard_core::send_cancelled(target_id, std::uint64_t number) {
   // It was not delivered, as the engine has failed.
   if (number == 0)
     return;
-  auto& who = caller_of(number);
-  if (who.next)
-    who.next.reset();
+  auto& caller = caller_of(number);
+  if (caller.next)
+    caller.next.reset();
   else
-    who.on_abandoned();
+    caller.on_abandoned();
 }
 
 void guard_core::answer(reply_slot to, caf::message&& content) {
-  auto& who = *to.as<caller_of_slot>().who;
-  who.answer = std::move(content);
-  who.on_answer();
+  auto& caller = *to.as<caller_of_slot>().caller;
+  caller.answer = std::move(content);
+  caller.on_answer();
 }
 
 void guard_core::wake_at(time_point at) {

@@ -98,7 +98,7 @@ public:
 
   /// The engine gets a call, which may be cancelled as `number` of `sender`, if
   /// that is not 0. Within a step.
-  void send(guard_caller& who, call_options* options, std::uint64_t sender,
+  void send(guard_caller& caller, call_options* options, std::uint64_t sender,
             std::uint64_t number, time_point now);
   /// An attempt has ended, which means `meaning`. Within a step.
   void report(std::uint64_t key, const std::optional<answer_info>& meaning,

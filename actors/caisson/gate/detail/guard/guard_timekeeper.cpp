@@ -13,21 +13,21 @@ bool guard_timekeeper::arm(time_point at) {
 }
 
 bool guard_timekeeper::wait(std::unique_lock<std::mutex>& lock,
-                            thread_caller& who) {
-  who.place = waiting_.size();
-  waiting_.push_back(&who);
+                            thread_caller& caller) {
+  caller.place = waiting_.size();
+  waiting_.push_back(&caller);
   if (!keeper_)
-    keeper_ = &who;
-  auto keeps = keeper_ == &who;
-  clock_.wait(lock, who.changed, keeps ? armed_ : never);
+    keeper_ = &caller;
+  auto keeps = keeper_ == &caller;
+  clock_.wait(lock, caller.changed, keeps ? armed_ : never);
   return keeps;
 }
 
-void guard_timekeeper::remove(thread_caller& who) {
-  waiting_.back()->place = who.place;
-  std::swap(waiting_[*who.place], waiting_.back());
+void guard_timekeeper::remove(thread_caller& caller) {
+  waiting_.back()->place = caller.place;
+  std::swap(waiting_[*caller.place], waiting_.back());
   waiting_.pop_back();
-  who.place.reset();
+  caller.place.reset();
 }
 
 void guard_timekeeper::wait_for(std::unique_lock<std::mutex>& lock,

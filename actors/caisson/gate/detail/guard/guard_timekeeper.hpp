@@ -33,17 +33,17 @@ public:
 
   /// Waits for a change of that call, and, if no other thread does so, for the
   /// timer. Returns whether this thread did. To be followed by `remove`.
-  bool wait(std::unique_lock<std::mutex>& lock, thread_caller& who);
+  bool wait(std::unique_lock<std::mutex>& lock, thread_caller& caller);
   /// The thread waits no more. It may still keep the time.
-  void remove(thread_caller& who);
+  void remove(thread_caller& caller);
 
   /// Waits for `changed`, and for the timer if no thread does so.
   void wait_for(std::unique_lock<std::mutex>& lock,
                 std::condition_variable& changed);
 
   /// Whether that thread, or any, waits for the timer.
-  [[nodiscard]] bool keeps_time(const thread_caller& who) const noexcept {
-    return keeper_ == &who;
+  [[nodiscard]] bool keeps_time(const thread_caller& caller) const noexcept {
+    return keeper_ == &caller;
   }
   [[nodiscard]] bool is_kept() const noexcept { return keeper_ != nullptr; }
 

@@ -35,38 +35,38 @@ call_end thread_calls::finish(lock_type& lock, call_options* options,
   return end_of(own);
 }
 
-void thread_calls::make_attempt(lock_type& lock, thread_caller& who,
+void thread_calls::make_attempt(lock_type& lock, thread_caller& caller,
                                 attempt_maker& maker) {
   // It may have taken a while until this thread came to it.
   if (core_.timekeeper().is_due()) {
     core_.fire_due_timers();
-    if (!who.next)
+    if (!caller.next)
       return;
   }
-  auto key = *std::exchange(who.next, std::nullopt);
+  auto key = *std::exchange(caller.next, std::nullopt);
   std::optional<call_options> options;
   if (maker.takes_options())
     options = core_.shared_engine().options_of(key);
-  who.abandoned = false;
+  caller.abandoned = false;
   lock.unlock();
-  if (!is_plain(who.discarded))
-    who.discarded = {};
+  if (!is_plain(caller.discarded))
+    caller.discarded = {};
   static const call_options none;
-  auto result = maker.make(options ? *options : none, who.abandoned);
-  who.executed = who.executed || !result.meaning
-                 || result.meaning->may_have_executed;
+  auto result = maker.make(options ? *options : none, caller.abandoned);
+  caller.executed = caller.executed || !result.meaning
+                    || result.meaning->may_have_executed;
   lock.lock();
   // What is thrown away is destroyed without the mutex.
-  if (!who.abandoned && is_plain(result) && is_plain(who.last)) {
-    who.last.meaning = result.meaning;
+  if (!caller.abandoned && is_plain(result) && is_plain(caller.last)) {
+    caller.last.meaning = result.meaning;
   } else {
-    if (!who.abandoned)
-      std::swap(who.last, result);
-    who.discarded = std::move(result);
+    if (!caller.abandoned)
+      std::swap(caller.last, result);
+    caller.discarded = std::move(result);
   }
   if (core_.is_stopped())
     return;
-  const auto& reply = who.abandoned ? who.discarded : who.last;
+  const auto& reply = caller.abandoned ? caller.discarded : caller.last;
   auto running = core_.fire_due_timers_and_step();
   core_.report(key, reply.meaning,
                reply.thrown ? failure_of(reply) : caf::message{},
@@ -74,21 +74,21 @@ void thread_calls::make_attempt(lock_type& lock, thread_caller& who,
 }
 
 // One of those that wait looks at the clock for all of them.
-void thread_calls::wait(lock_type& lock, thread_caller& who) {
+void thread_calls::wait(lock_type& lock, thread_caller& caller) {
   auto& time = core_.timekeeper();
-  if (time.wait(lock, who) && !core_.is_stopped() && time.is_due())
+  if (time.wait(lock, caller) && !core_.is_stopped() && time.is_due())
     core_.fire_due_timers();
-  time.remove(who);
+  time.remove(caller);
   // This thread is going to do something else, perhaps for long: it runs the
   // user's function, a listener, or leaves.
   auto hands_out = core_.has_let_go() || core_.events().are_waiting();
-  if (time.keeps_time(who)
-      && (who.answer || who.next || core_.is_stopped() || hands_out))
+  if (time.keeps_time(caller)
+      && (caller.answer || caller.next || core_.is_stopped() || hands_out))
     core_.pass_the_clock();
 }
 
-void thread_calls::leave(thread_caller& who) {
-  CAISSON_ENSURE(!core_.timekeeper().keeps_time(who),
+void thread_calls::leave(thread_caller& caller) {
+  CAISSON_ENSURE(!core_.timekeeper().keeps_time(caller),
                  "who leaves still keeps the time");
   core_.presence().leave();
 }

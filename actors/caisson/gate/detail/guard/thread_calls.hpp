@@ -21,9 +21,10 @@ private:
 
   call_end finish(lock_type& lock, call_options* options,
                   attempt_maker& maker) noexcept;
-  void make_attempt(lock_type& lock, thread_caller& who, attempt_maker& maker);
-  void wait(lock_type& lock, thread_caller& who);
-  void leave(thread_caller& who);
+  void make_attempt(lock_type& lock, thread_caller& caller,
+                    attempt_maker& maker);
+  void wait(lock_type& lock, thread_caller& caller);
+  void leave(thread_caller& caller);
 
   guard_core& core_;
 };

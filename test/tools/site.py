@@ -1,4 +1,4 @@
-"""Looks at the site of the documentation; see test/site."""
+"""Looks at the site of the documentation; see test/tools/site."""
 
 import pathlib
 import sys

@@ -29,9 +29,8 @@ const json* found_in(const json& x, const char* key,
 
 void require_type(bool right, const char* key) {
   if (!right)
-    throw ctl_error{fmt::format("the program answers in another way than a "
-                                "program of this version does: {} is of "
-                                "another type",
+    throw ctl_error{fmt::format("the program's answer is not that of a program "
+                                "of this version: {} has another type",
                                 detail::quoted(key))};
 }
 

@@ -50,12 +50,12 @@ struct operator_word {
 };
 
 constexpr operator_word words[] = {
-  {"force_open", "Let breakers reject every call", true},
-  {"force_closed", "Let breakers pass every call", true},
-  {"off", "Let layers do nothing", false},
-  {"observe", "Let layers decide and count, but change nothing", false},
+  {"force_open", "Make breakers reject every call", true},
+  {"force_closed", "Make breakers admit every call", true},
+  {"off", "Turn layers off: calls pass through them", false},
+  {"observe", "Make layers decide and count, but change nothing", false},
   {"enable", "Undo the four above", false},
-  {"reset", "Set counters and states of layers back", false},
+  {"reset", "Reset counters and states of layers", false},
 };
 
 CLI::Validator known_kind() {
@@ -129,10 +129,10 @@ private:
     auto show = with_gate("show", "Show one gate with its layers");
     auto settings = show->add_flag("--settings", args_.settings,
                                    "Show the settings of its layers");
-    add_layer(*show, "Only those of this layer")->needs(settings);
+    add_layer(*show, "Only the settings of this layer")->needs(settings);
     add_repeats(*show);
     auto events = app_.add_subcommand("events", "Follow events");
-    events->add_option("GATE", args_.gates, "Only of these gates");
+    events->add_option("GATE", args_.gates, "Only events of these gates");
     events
       ->add_option("--kind", args_.kinds,
                    "Only events of this kind, such as state_changed; may\n"
@@ -162,17 +162,18 @@ private:
     auto set = with_gate("set", "Change settings of a layer");
     set
       ->add_option("SETTING=VALUE", args_.set,
-                   "As in files of gates, such as minimum_calls=50")
+                   "As in gate files, such as minimum_calls=50")
       ->required();
-    add_layer(*set, "Of this layer (default: the one that has them)");
-    with_gate("drain", "Let a gate take no more calls and finish those it has")
+    add_layer(*set, "Settings of this layer (default: the one that has\n"
+                    "them)");
+    with_gate("drain", "Make a gate take no more calls and finish those it has")
       ->add_option("--wait", args_.wait,
-                   "Wait so long for the last call (default: 30s)")
+                   "Maximum wait for the last call (default: 30s)")
       ->type_name("TIME");
     app_.add_subcommand("page",
                         "Print a link that opens the page of the gates\n"
                         "in a browser");
-    app_.add_subcommand("reload", "Let files of gates be read again")
+    app_.add_subcommand("reload", "Reload gate files")
       ->add_option("--why", args_.why, "The reason, for events")
       ->type_name("TEXT");
   }
@@ -198,11 +199,12 @@ private:
   }
 
   void add_repeats(CLI::App& to) {
-    to.add_flag("--watch", args_.watch, "Draw it again every second");
-    to.add_option("--every", args_.every, "or after this time, such as 500ms")
+    to.add_flag("--watch", args_.watch, "Redraw every second");
+    to.add_option("--every", args_.every,
+                  "Redraw at this interval, such as 500ms")
       ->type_name("TIME")
       ->check(sim::not_empty());
-    add_count(to, "Draw it N times");
+    add_count(to, "End after drawing it N times");
   }
 
   void go(session& now) {

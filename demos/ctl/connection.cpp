@@ -69,18 +69,18 @@ struct connection::parts {
 
   [[noreturn]] void fail_without_answer() const {
     if (!runs(address.process))
-      throw ctl_error{fmt::format("process {}, which has written {}, has ended",
+      throw ctl_error{fmt::format("process {}, which wrote {}, has ended",
                                   address.process, file)};
     auto connected = exchange.why() != http_stream::failure::not_connected;
     throw ctl_error{fmt::format(
-      "process {}, which has written {}, {} at 127.0.0.1:{}", address.process,
-      file, connected ? "does not answer" : "does not listen", address.port)};
+      "process {}, which wrote {}, {} at 127.0.0.1:{}", address.process, file,
+      connected ? "does not answer" : "does not listen", address.port)};
   }
 
   [[noreturn]] void fail_as_other() const {
-    throw ctl_error{fmt::format("what listens at 127.0.0.1:{} does not "
-                                "answer as a program with gates does",
-                                address.port)};
+    throw ctl_error{fmt::format(
+      "what listens at 127.0.0.1:{} does not answer like a program with gates",
+      address.port)};
   }
 
   [[nodiscard]] std::string head_of(std::string_view method,
@@ -120,9 +120,8 @@ struct connection::parts {
     if (status == 401)
       throw ctl_error{
         fmt::format("the program at 127.0.0.1:{} does not accept "
-                    "the token in {}: that is an older file, or that "
-                    "of another program; name the one that this "
-                    "program has written",
+                    "the token in {}: it is an older file, or that of another "
+                    "program; name the one that this program wrote",
                     address.port, file)};
     if (auto what = too_large(status); !what.empty())
       throw ctl_error{fmt::format("{} is too large for the program", what)};

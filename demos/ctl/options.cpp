@@ -51,8 +51,7 @@ int guarded_command(const char* name, std::ostream& out, std::ostream& err,
     return run();
   } catch (const nlohmann::json::exception&) {
     err << name
-        << ": the program answers in another way than a program of this "
-           "version does\n";
+        << ": the program's answer is not that of a program of this version\n";
     return 2;
   } catch (const std::exception& e) {
     out << std::flush;

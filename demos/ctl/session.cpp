@@ -126,7 +126,7 @@ std::string session::layer_with(const std::set<std::string>& keys) {
         args_.gate, detail::quoted(k), detail::hint(detail::nearest(k, known)),
         detail::listed_names(all))};
   throw ctl_error{fmt::format("no layer of {} has all these settings: change "
-                              "one layer after the other",
+                              "one layer at a time",
                               args_.gate)};
 }
 

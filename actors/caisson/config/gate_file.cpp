@@ -246,7 +246,8 @@ worker worker_of(const gate_entry& x, const worker_names& known,
   if (x.described && !behind.is_supervised())
     throw config_error{
       {{problem_kind::relation, setting_path{"worker"} / "kind",
-        "the gate does not make workers of this kind, as it has to",
+        "workers of this kind are not supervised; the kind must return "
+        "worker::supervised",
         x.worker_place}}};
   if (x.group.empty())
     return behind;

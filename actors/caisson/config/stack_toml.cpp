@@ -147,7 +147,7 @@ stack_from(const settings& table, const std::string& name,
   add_problems(problems_of(config, path), at, found);
   result.policies.configure(std::move(config));
   read_layers(fields, at, sys, result.policies, found);
-  fields.on({"worker", "how a worker is supervised that the gate makes"},
+  fields.on({"worker", "how a worker that the gate makes is supervised"},
             result.supervision);
   fields.finish();
   // Otherwise the numbers of layers may be others.

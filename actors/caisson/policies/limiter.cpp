@@ -210,7 +210,7 @@ decision limiter::complete_slow_path(const call_info& call, const stay& s,
 
 void limiter::catch_up(time_point now) {
   CAISSON_ENSURE(has_waiters_ || waiting() == 0,
-                 "nobody heeds {} calls that wait", waiting());
+                 "{} calls wait although has_waiters_ is false", waiting());
   source_.advance(std::exchange(seen_, time_point::min()));
   promised_.catch_up(source_, now);
 }

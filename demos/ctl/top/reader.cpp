@@ -22,7 +22,7 @@ using json = nlohmann::ordered_json;
 using steady = std::chrono::steady_clock;
 
 constexpr auto strange_answer
-  = "the program answers in another way than a program of this version does";
+  = "the program's answer is not that of a program of this version";
 
 /// A screen that does not keep up gets the newest.
 constexpr std::size_t most_updates = 8;

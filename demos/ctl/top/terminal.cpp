@@ -151,7 +151,7 @@ void full_screen::write(const std::string& text) const {
       pollfd x{screen_, POLLOUT, 0};
       ::poll(&x, 1, 100);
     } else if (errno != EINTR) {
-      throw ctl_error{fmt::format("the terminal cannot be written: {}",
+      throw ctl_error{fmt::format("the terminal cannot be written to: {}",
                                   std::generic_category().message(errno))};
     }
     if (noted_signals::ended_by() != 0)

@@ -174,7 +174,7 @@ private:
     auto timeout = keys_.is_waiting() ? for_rest_of_key : longest;
     auto ready = ::poll(all, 3, timeout);
     if (ready < 0 && errno != EINTR)
-      throw ctl_error{"the terminal cannot be waited for"};
+      throw ctl_error{"cannot wait for input from the terminal"};
     signals.clear();
     if (ready > 0 && all[2].revents != 0)
       for (const auto& x : background.take_updates())
@@ -230,7 +230,7 @@ void require_terminal(const ctl_parts& parts) {
   auto* term = std::getenv("TERM");
   if (!term || *term == 0 || std::string_view{term} == "dumb")
     throw ctl_error{fmt::format(
-      "TERM is {}: such a terminal shows no full screen; --once prints one "
+      "TERM is {}: such a terminal has no full-screen mode; --once prints one "
       "table",
       detail::quoted(term ? term : ""))};
 }
@@ -243,7 +243,7 @@ int run_top(int argc, const char* const* argv, std::ostream& out,
   add_control_file(app, options.file);
   app
     .add_option("--interval", options.interval,
-                "Ask the program after this time, such as 500ms\n"
+                "Ask the program at this interval, such as 500ms\n"
                 "(default: 1s)")
     ->type_name("TIME")
     ->check(sim::not_empty());

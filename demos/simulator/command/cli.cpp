@@ -38,8 +38,8 @@ namespace {
 
 constexpr auto about =
   R"(Caisson's simulator: runs load and faults on a graph of services in
-virtual time, with different resilience policies side by side. And `caisson ctl`
-and `caisson top` for programs that run.
+virtual time, with different resilience policies side by side. `caisson ctl` and
+`caisson top` are for running programs.
 )";
 
 constexpr auto main_footer = R"(Examples:
@@ -140,7 +140,8 @@ void add_trace_times(CLI::App& run, number_texts& texts) {
     ->check(not_empty());
   run
     .add_option("--trace-to", texts.trace_to,
-                "and before this (default: one second later)")
+                "Trace requests that begin before this (default: one\n"
+                "second later)")
     ->type_name("TIME")
     ->check(not_empty());
 }
@@ -176,7 +177,7 @@ void add_run(CLI::App& app, run_arguments& args, number_texts& texts) {
   run->add_flag("--quiet", args.quiet,
                 "Print only verdicts and expectations that failed");
   run->add_flag("--brief", args.brief,
-                "Omit what is of use to check the simulator: digests,\n"
+                "Omit what only helps to check the simulator: digests,\n"
                 "Little's law and speed");
   run->add_flag("--no-progress", args.no_progress, "Draw no progress bar");
   run->add_flag("--no-speed", args.no_speed,

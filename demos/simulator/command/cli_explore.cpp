@@ -42,7 +42,7 @@ void refuse_with_map(const explore_texts& t) {
 void add_explore(CLI::App& app, explore_texts& texts) {
   auto& args = texts.args;
   auto to = app.add_subcommand(
-    "explore", "Look for faults that a scenario does not stand");
+    "explore", "Look for faults that a scenario does not survive");
   to->add_option("FILE", args.file, "Scenario file (TOML)")
     ->required()
     ->check(not_empty());

@@ -111,7 +111,7 @@ void add_fault_bounds(CLI::App& to, fault_texts& texts) {
     return to.add_option(name, into, what)->type_name(type)->check(not_empty());
   };
   add("--faults", texts.most, "N",
-      "So many faults in a run, at most (1 to 20; default: 3)");
+      "Maximum faults per run (1 to 20; default: 3)");
   add("--kind", texts.kinds, "NAMES",
       "Only these kinds, such as crash,slow (default: all)")
     ->take_all()
@@ -125,10 +125,11 @@ void add_fault_bounds(CLI::App& to, fault_texts& texts) {
       "No fault before this\n"
       "(default: the warm-up, at least a tenth of the length)");
   add("--to", texts.to, "TIME",
-      "and none after this (default: three quarters of the\n"
+      "No fault after this (default: three quarters of the\n"
       "length, or halfway from --from to its end if later)");
   add("--longest", texts.longest, "TIME",
-      "No fault longer than this (default: half of that)");
+      "No fault longer than this (default: half of the time\n"
+      "from --from to --to)");
   add("--factor", texts.factor, "X",
       "slow: at most this factor (1.5 to 1000000; default: 20)");
   add("--rate", texts.rate, "X",

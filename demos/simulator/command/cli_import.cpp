@@ -19,8 +19,8 @@ constexpr auto import_footer = R"(Examples:
 Reads spans in OTLP's JSON form (one document, or one on each line, as
 OpenTelemetry's collector writes them) and in Jaeger's. The scenario has their
 services, operations, calls, times and load. What traces do not contain, such as
-the number of servers, is said at its top; read it before you use the scenario.
-docs/simulator-commands.md has more.
+the number of servers, is listed at its top; read it before you use the
+scenario. docs/simulator-commands.md has more.
 
 Exit status: 0 all is well, 2 the input is wrong or output cannot be written,
 3 an internal error, 130 interrupted.)";
@@ -39,7 +39,7 @@ std::size_t choice_in(const std::string& option, const std::string& text,
 } // namespace
 
 void add_import(CLI::App& app, import_texts& texts) {
-  auto to = app.add_subcommand("import", "Make a scenario of real traces");
+  auto to = app.add_subcommand("import", "Make a scenario from real traces");
   to->add_option("FILE", texts.args.files, "Files with traces (JSON)")
     ->required()
     ->check(not_empty());
@@ -58,7 +58,8 @@ void add_import(CLI::App& app, import_texts& texts) {
       "The share of the requests that have traces (0.000001\n"
       "to 1; default: 1); rates are divided by it");
   add("--arm", texts.args.arm, "NAME",
-      "Which arm, if the file is one of caisson run --spans\nwith several");
+      "Use the spans of this arm, if caisson run --spans wrote\n"
+      "the file with several");
   to->add_flag("--no-progress", texts.args.no_progress, "Draw no progress bar");
   to->footer(import_footer);
 }

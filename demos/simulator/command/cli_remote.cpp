@@ -33,10 +33,10 @@ void add_certificate_options(CLI::App& to, remote_certificates& files) {
     to.add_option(name, into, what)->type_name("FILE")->check(not_empty());
   };
   add("--certificate", files.certificate,
-      "Talk by TLS, with this certificate (PEM)");
+      "Use TLS, with this certificate (PEM)");
   add("--key", files.key, "Its private key");
   add("--ca", files.authority,
-      "The authority that signed the certificates of the others");
+      "The authority that signed the certificates of the peers");
 }
 
 } // namespace caisson::sim

@@ -39,7 +39,7 @@ interrupted.)";
 void add_lists(CLI::App& sweep, sweep_arguments& args) {
   sweep
     .add_option("--set", args.sets,
-                "Give a setting these values, such as\n"
+                "Run with these values of a setting, such as\n"
                 "service.db.workers=5..20/5; may be repeated")
     ->type_name("PATH=VALUES")
     ->take_all()
@@ -70,10 +70,9 @@ void add_remote_options(CLI::App& sweep, sweep_texts& texts) {
     ->type_name("TIME")
     ->check(not_empty());
   sweep
-    .add_option(
-      "--worker-wait", texts.wait,
-      "With --jobs 0: give up if no worker has been connected for so\n"
-      "long (default: 1min)")
+    .add_option("--worker-wait", texts.wait,
+                "With --jobs 0: give up after this time without a\n"
+                "connected worker (default: 1min)")
     ->type_name("TIME")
     ->check(not_empty());
   add_certificate_options(sweep, texts.args.remote_workers.certificates);

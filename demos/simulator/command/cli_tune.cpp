@@ -21,8 +21,8 @@ constexpr auto tune_footer = R"(Examples:
   caisson tune shop.toml --vary service.db.queue=0..500 --best p99 \
     --best success
 
-Ranges need no step; those that end at 20 times their begin or more are searched
-by ratios. The names of --need and --best are those of [expect], or settings
+Ranges need no step; one that ends at 20 times its start or more is searched by
+ratios. The names of --need and --best are those of [expect], or settings
 that are varied. With two --best the front of both is shown. A table [tune] in
 the file can say the same.
 
@@ -32,7 +32,7 @@ byte, on any number of cores, unless --time ends the search.
 docs/simulator-commands.md has more.
 
 Exit status: 0 settings were found that meet the needs, 1 there are none, or
-they do not on unseen seeds, 2 the input is wrong or output cannot be written,
+they fail on unseen seeds, 2 the input is wrong or output cannot be written,
 3 an internal error, 130 interrupted.)";
 
 void add_goals(CLI::App& tune, tune_arguments& args) {
@@ -48,10 +48,10 @@ void add_goals(CLI::App& tune, tune_arguments& args) {
       "Search these values of a setting, such as\n"
       "service.db.workers=5..40; may be repeated");
   add("--need", args.needs, "BOUND",
-      "What has to be, such as 'success>=99.9%' or\n"
+      "What must hold, such as 'success>=99.9%' or\n"
       "'p99<=250ms'; may be repeated");
   add("--best", args.best, "NAME",
-      "What is to be as good as possible, such as p99,\n"
+      "What to optimise, such as p99,\n"
       "max:goodput or min:service.db.workers; once or twice");
   add("--metric", args.metrics, "NAMES", "Show these numbers, too");
 }

@@ -19,11 +19,11 @@ and elsewhere, with the same program:
     --key sweep.key --ca authority.pem
 
 Executes runs for sweeps until it is ended by Ctrl-C or SIGTERM. The first line
-of output is where it listens. It reads and writes no files but certificates.
-Who reaches the port can have it work, and without certificates end it with a
-single message: by default that is every user of this machine. With certificates
-it is who has one of the same authority; use them also on 127.0.0.1 if you do
-not trust all users. docs/simulator-commands.md has more.
+of output says where it listens. It reads and writes no files but certificates.
+Anyone who can reach the port can make it work, and without certificates can end
+it with a single message: by default that is every user of this machine. With
+certificates it is anyone who has one of the same authority; use them also on
+127.0.0.1 if you do not trust all users. docs/simulator-commands.md has more.
 
 Exit status: 0 ended by a signal, 2 bad usage or it cannot listen there.)";
 
@@ -34,7 +34,7 @@ void add_worker(CLI::App& app, worker_texts& texts) {
                                    "Execute runs for sweeps on other machines");
   worker
     ->add_option("--listen", texts.listen,
-                 "Where; port 0 is any free one (default: 127.0.0.1:0)")
+                 "Listen here; port 0 is any free one (default: 127.0.0.1:0)")
     ->type_name("HOST:PORT")
     ->check(not_empty());
   worker
@@ -46,7 +46,7 @@ void add_worker(CLI::App& app, worker_texts& texts) {
   add_certificate_options(*worker, texts.args.certificates);
   worker->add_flag("--insecure", texts.args.insecure,
                    "Listen for other machines without certificates: whoever\n"
-                   "reaches the port can have this machine work");
+                   "reaches the port can make this machine work");
   worker->footer(worker_footer);
 }
 

@@ -44,8 +44,8 @@ void check_explore_seed(const explore_plan& p) {
     throw config_error{
       {{problem_kind::range,
         setting_path{} / "--seed",
-        fmt::format("the seeds of {} runs from {} on are more than {}", p.runs,
-                    p.seed, most),
+        fmt::format("the seeds of {} runs from {} on exceed {}", p.runs, p.seed,
+                    most),
         {}}}};
 }
 

@@ -125,9 +125,9 @@ private:
       return;
     }
     if (names.empty())
-      refuse_option(problem_kind::unknown, "--arm",
-                    "the spans are of no arm: caisson run --spans has not "
-                    "written them");
+      refuse_option(
+        problem_kind::unknown, "--arm",
+        "the spans belong to no arm: caisson run --spans did not write them");
     if (!spans.arms.contains(*spans.only_arm))
       refuse_option(problem_kind::unknown, "--arm",
                     detail::not_one_of(detail::quoted(*spans.only_arm), names));
@@ -167,7 +167,7 @@ status import_command(const import_arguments& args, std::ostream& out,
   output_file target{args.out, out};
   auto imported = run.make();
   if (!imported) {
-    err << "caisson: interrupted: nothing is written\n";
+    err << "caisson: interrupted: nothing was written\n";
     return status::interrupted;
   }
   ends_at_once now{target.is_direct()};

@@ -142,9 +142,9 @@ void warn_of_other_arms(std::ostream& err, const sweep_plan& p) {
       continue;
     const auto& arm = std::get<std::string>(parts[1]);
     if (std::ranges::find(p.arms, arm) == p.arms.end())
-      err << fmt::format("caisson: warning: {} changes nothing, as arm {} is "
-                         "not played\n",
-                         detail::printable(x.name), detail::printable(arm));
+      err << fmt::format(
+        "caisson: warning: {} changes nothing, as arm {} is not run\n",
+        detail::printable(x.name), detail::printable(arm));
   }
 }
 

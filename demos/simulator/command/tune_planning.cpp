@@ -136,10 +136,10 @@ private:
       const auto& parts = x.path.parts();
       if (parts.front() == setting_path::part{"arm"}
           && parts.at(1) != setting_path::part{p_.arm.name})
-        refuse_option(problem_kind::relation, "--vary",
-                      fmt::format("{} changes nothing, as only the arm {} is "
-                                  "played",
-                                  detail::quoted(x.name), p_.arm.name));
+        refuse_option(
+          problem_kind::relation, "--vary",
+          fmt::format("{} changes nothing, as only the arm {} is run",
+                      detail::quoted(x.name), p_.arm.name));
     }
   }
 
@@ -168,8 +168,8 @@ private:
                       &read_tune_objective);
     if (best.empty())
       refuse_option(problem_kind::missing, "--best",
-                    "what is to be as good as possible? Give --best NAME, such "
-                    "as p99 or min:service.db.workers, or best in [tune]");
+                    "nothing to optimise: give --best NAME, such as p99 or "
+                    "min:service.db.workers, or best in [tune]");
     if (best.size() > most_objectives)
       refuse_option(problem_kind::range, "--best",
                     too_many_objectives(best.size()));
@@ -189,10 +189,11 @@ private:
     const auto& c = p_.columns[column];
     auto usual = c.parameter ? tune_sense::less : usual_sense(c.name);
     if (!g.sense && !usual)
-      refuse_option(problem_kind::missing, option,
-                    fmt::format("is less or more of {} better? Write min:{} or "
-                                "max:{}",
-                                detail::quoted(g.name), g.name, g.name));
+      refuse_option(
+        problem_kind::missing, option,
+        fmt::format("is a lower or a higher {} better? Write min:{} or "
+                    "max:{}",
+                    detail::quoted(g.name), g.name, g.name));
     return {column, g.sense.value_or(usual.value_or(tune_sense::less)),
             g.bound};
   }

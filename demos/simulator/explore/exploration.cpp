@@ -33,7 +33,7 @@ std::string replay_text(const finding& f) {
 std::vector<std::string> remarks(const finding& f) {
   std::vector<std::string> out;
   if (!f.shrunk.complete)
-    out.push_back(fmt::format("not as small as can be: {} were not enough",
+    out.push_back(fmt::format("not as small as possible: {} were not enough",
                               number_of(f.shrunk.runs, "run")));
   if (!f.repeats)
     out.emplace_back("it is not confirmed that the file repeats it");
@@ -46,7 +46,7 @@ std::string what_held(const explore_plan& p) {
     return !arm.expect.bounds.empty() || arm.expect.verdict.has_value();
   });
   return fmt::format("in each nothing was held at the end, counts added up{}{}",
-                     expects ? ", what the file expects was so" : "",
+                     expects ? ", what the file expects held" : "",
                      p.recovery ? ", and it recovered" : "");
 }
 

@@ -97,7 +97,7 @@ void write_survival(std::ostream& out, const explore_plan& p,
     out << fmt::format("\narm {}", p.arms[i].name);
     if (!m.well[i]) {
       out << (m.interrupted ? ": interrupted\n"
-                            : ": not well, even without a fault\n");
+                            : ": does not recover even without a fault\n");
       continue;
     }
     out << '\n';

@@ -35,27 +35,25 @@ public:
 
 void note_reading(const span_set& spans, note_list& to) {
   if (spans.only_arm)
-    to.out.push_back(fmt::format("only the spans of arm {} are in it: {} of "
-                                 "others are left out",
-                                 detail::quoted(*spans.only_arm),
-                                 grouped(spans.of_other_arms)));
+    to.out.push_back(fmt::format(
+      "only the spans of arm {} are in it: {} of others were left out",
+      detail::quoted(*spans.only_arm), grouped(spans.of_other_arms)));
   to.add(spans.without_ids, "span",
          "left out: without the id of a trace or "
          "of a span");
   to.add(spans.without_times, "span",
          "left out: without a beginning or an end that can be read");
   to.add(spans.backwards, "span",
-         "ended before the beginning: taken as of no length");
+         "ended before the beginning: taken to have no length");
   to.add(spans.without_service, "span",
          "without the name of a service: \"unnamed\"");
 }
 
 void note_trees(const span_set& spans, const span_tree& tree, note_list& to) {
   to.add(tree.duplicates, "span", "left out: there is one with the same ids");
-  to.add(tree.in_cycles, "span",
-         "left out: their parents go round in a circle");
+  to.add(tree.in_cycles, "span", "left out: their parents form a circle");
   to.add(tree.entries_without_parent, "request",
-         "with a caller that is not in the files: taken as from outside");
+         "with a caller that is not in the files: taken to be from outside");
   to.add(tree.orphans, "span",
          "without their caller, in traces that begin elsewhere: not part of "
          "the load, only of times and calls");
@@ -81,8 +79,8 @@ void note_calls(const span_set& spans, const visit_graph& g, note_list& to) {
                      most_recursion));
   for (const auto& [service, n] : g.known_from_clients)
     to.add(n, "call",
-           fmt::format("to {} known from clients' spans alone: its times have "
-                       "those of the network in them",
+           fmt::format("to {} known from clients' spans alone: its times "
+                       "include those of the network",
                        shown(spans.names, service)));
   for (const auto& [ends, n] : g.not_awaited)
     to.add(n, "call",
@@ -106,17 +104,15 @@ std::vector<std::string> notes_of(const span_set& spans, const span_tree& tree,
 std::vector<std::string> unknowns(const traffic_model& m,
                                   const import_settings& how) {
   std::vector<std::string> out;
-  out.push_back(
-    how.sampling < 1
-      ? "Servers: `workers` is what a service would have had inside at once at "
-        "most if all requests had traces and came independently. It may have "
-        "more."
-      : "Servers: `workers` is how many requests a service had inside at once "
-        "at most. It may have more.");
-  out.emplace_back(
-    "Waiting: times are those of the spans, with all waits for a server, a "
-    "lock or a connection that are in them. So they are right for this load "
-    "only, and too long for a smaller one.");
+  out.push_back(how.sampling < 1
+                  ? "Servers: `workers` is the largest number of requests that "
+                    "a service would have had at once if all had traces and "
+                    "came independently. It may have more servers."
+                  : "Servers: `workers` is the largest number of requests that "
+                    "a service had at once. It may have more servers.");
+  out.emplace_back("Waiting: times are those of the spans, which include waits "
+                   "for a server, a lock or a connection. So they are right "
+                   "for this load only, and too long for a smaller one.");
   out.emplace_back(
     "Queues, `async`, replicas, what is done with abandoned work, caches, and "
     "what the network loses.");

@@ -47,8 +47,7 @@ public:
       throw config_error{
         {{problem_kind::missing,
           {},
-          "the spans have no request from outside: none that is not below "
-          "another one",
+          "the spans have no request from outside: each is below another one",
           {}}}};
     name_all();
     ordered_table root;
@@ -291,9 +290,9 @@ private:
           "workers: with few of them, all could wait for one another",
           service_names_[name]));
     if (model_.covered == 0)
-      note("all requests begin at the same time, so there is no rate: the "
-           "scenario has that of requests that begin when those before have "
-           "ended");
+      note(
+        "all requests begin at the same time, so there is no rate: the "
+        "scenario has the rate at which each begins when the one before ends");
     if (model_.uneven)
       note(fmt::format(
         "the load varied: {} to {} requests in tenths of the time; the "
@@ -311,7 +310,7 @@ private:
       const auto& name = operation_names_[o];
       if (x.pattern.other_order > 0.05)
         note(fmt::format("{} makes its calls in different orders, {} of them "
-                         "in another one than the scenario",
+                         "in another than the scenario's",
                          name, percent(x.pattern.other_order)));
       if (std::abs(x.pattern.stretch - 1) > 0.05)
         note(fmt::format("the calls of {} overlap in a way that steps cannot "

@@ -67,7 +67,7 @@ import_result scenario_from_spans(span_set spans, const import_settings& how,
              + section("What traces do not contain, and this scenario guesses:",
                        unknowns(model, how))
              + section("What was noticed:", out.notes)
-             + section("What is called otherwise:", result.names) + "\n"
+             + section("What has another name here:", result.names) + "\n"
              + toml_text(result.root);
   // So that nobody gets a file that cannot be run.
   static_cast<void>(parse_scenario(out.toml, "the imported scenario"));

@@ -35,11 +35,11 @@ recording_progress recording_cache::add(const recording_part& x) {
   if (x.size > room_ || x.size == 0)
     return {
       0, false,
-      fmt::format("a recording of {} bytes is not taken, allowed: 1 to {}",
+      fmt::format("a recording of {} bytes is not accepted, allowed: 1 to {}",
                   x.size, room_)};
   if (x.text.size() > longest_part)
     return {0, false,
-            fmt::format("a part of {} bytes is not taken, allowed: {}",
+            fmt::format("a part of {} bytes is not accepted, allowed: {}",
                         x.text.size(), longest_part)};
   auto i = entry_of(x.hash, x.size);
   if (i == entries_.end()) {
@@ -62,7 +62,8 @@ recording_progress recording_cache::add(const recording_part& x) {
   }
   used_ -= i->size;
   entries_.erase(i);
-  return {0, false, "what came of a recording is not what was announced"};
+  return {0, false,
+          "a recording that was received is not the one that was announced"};
 }
 
 void recording_cache::make_room(std::uint64_t size) {

@@ -43,7 +43,7 @@ void require_safe(const worker_address& a, const remote_certificates& files,
       fmt::format("{} can be reached from other machines, and whoever "
                   "connects can run scenarios of their own here: pass "
                   "--certificate, --key and --ca, or --insecure if every "
-                  "machine in that network may",
+                  "machine in that network may do so",
                   a.text()),
       {}}}};
 }

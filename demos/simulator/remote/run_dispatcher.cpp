@@ -192,7 +192,7 @@ void run_dispatcher::on_job_state(std::size_t which, const job_state& x) {
     case job_stage::other_build:
       return lose(worker_presence::refused, "it is another build now");
     default:
-      return lose(worker_presence::disconnected, "it was started anew");
+      return lose(worker_presence::disconnected, "it was restarted");
   }
 }
 
@@ -264,7 +264,7 @@ void run_dispatcher::sent(const upload& u, const recording_progress& x) {
         if (auto c = runs_.find(which); c != runs_.end())
           c->second.begun = true;
       return lose(worker_presence::disconnected,
-                  "it does not take a recording");
+                  "it does not accept a recording");
     }
     return send_part(next);
   }

@@ -140,7 +140,7 @@ private:
       out_.push_back(
         {problem_kind::range, c.key,
          fmt::format("one request to {} can lead to more calls than allowed: "
-                     "{}; multiply the counts along the way",
+                     "{}; the counts along the way multiply",
                      detail::quoted(c.to), most_calls)});
   }
 

@@ -86,7 +86,7 @@ void describe(field_visitor& v, distribution& x) {
   on("cv", "the standard deviation divided by the mean",
      {"kind", {"lognormal", "normal", "hyperexponential"}}, x.ratio_,
      range<double>{0.0, 100.0});
-  on("shape", "the exponent; the less, the longer the tail",
+  on("shape", "the exponent; the lower, the longer the tail",
      {"kind", {"weibull", "pareto"}}, x.ratio_, range<double>{0.1, 100.0});
   on("fast", "the usual one", {"kind", {"bimodal"}}, x.low_, any_length);
   on("slow", "the other one", {"kind", {"bimodal"}}, x.high_, any_length);

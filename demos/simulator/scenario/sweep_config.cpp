@@ -140,7 +140,7 @@ sweep_config read_sweep(const section& from, const settings& root,
   sweep_config config;
   settings_reader fields{from, out};
   std::int64_t seeds = 0;
-  fields.on({"seeds", "how many seeds each setting is played with"}, seeds,
+  fields.on({"seeds", "how many seeds each setting is run with"}, seeds,
             {1, most_sweep_seeds});
   if (from.table.contains("seeds"))
     config.seeds = static_cast<std::uint32_t>(seeds);

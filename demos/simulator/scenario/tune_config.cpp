@@ -64,7 +64,7 @@ void read_counts(settings_reader& fields, const section& from,
     if (from.table.contains(key))
       into = static_cast<std::uint32_t>(x);
   };
-  read("budget", "how many runs are played to find them", 1, most_tune_runs,
+  read("budget", "how many runs are executed to find them", 1, most_tune_runs,
        config.budget);
   read("seeds", "with how many seeds", 1, most_tune_seeds, config.seeds);
   read("unseen", "with how many others the best ones are tested", 0,
@@ -84,7 +84,7 @@ tune_config read_tune(const section& from, const settings& root,
   std::vector<std::string> needs;
   std::vector<std::string> best;
   fields.on({"need", "bounds on numbers of the results"}, needs);
-  fields.on({"best", "what is to be as good as possible"}, best);
+  fields.on({"best", "what to optimise"}, best);
   fields.on({"metrics", "which other numbers are shown"}, config.metrics);
   read_counts(fields, from, config);
   auto vary = fields.take("vary");

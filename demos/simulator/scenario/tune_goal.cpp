@@ -68,9 +68,7 @@ std::optional<tune_goal> read_tune_need(std::string_view text,
 }
 
 std::string too_many_objectives(std::size_t n) {
-  return fmt::format("{} things are to be as good as possible, allowed: one or "
-                     "two",
-                     n);
+  return fmt::format("{} goals to optimise, allowed: one or two", n);
 }
 
 std::optional<tune_goal>

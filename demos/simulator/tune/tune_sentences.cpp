@@ -191,11 +191,10 @@ std::vector<std::string> tune_hints(const tune_outcome& x) {
                   seeds_text(x.plan, x.seen->trials, false),
                   x.seen->trials == 1 ? "s" : ""));
   if (x.result.refused > 0)
-    out.push_back(fmt::format("{} combination{} of values cannot be together "
-                              "and {} left out.",
-                              grouped(x.result.refused),
-                              x.result.refused == 1 ? "" : "s",
-                              x.result.refused == 1 ? "was" : "were"));
+    out.push_back(
+      fmt::format("{} combination{} of values {} left out as invalid.",
+                  grouped(x.result.refused), x.result.refused == 1 ? "" : "s",
+                  x.result.refused == 1 ? "was" : "were"));
   return out;
 }
 

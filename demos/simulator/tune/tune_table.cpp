@@ -253,7 +253,7 @@ void write_tune_text(std::ostream& out, const tune_outcome& x,
   const auto& p = x.plan;
   write_tune_head(out, x, width);
   if (!x.seen) {
-    out << "\nNothing was played to its end.\n";
+    out << "\nNo run was completed.\n";
     return;
   }
   write_settings(out, x, width);

@@ -53,7 +53,7 @@ std::int64_t waiting_queue::weight_before(const call_info& call,
 
 std::optional<waiting_queue::entry>
 waiting_queue::make_room(const call_info& call, time_point now) {
-  CAISSON_ENSURE(!empty(), "nobody waits who could leave");
+  CAISSON_ENSURE(!empty(), "no call waits that could leave");
   if (is_ranked()) {
     auto last = *ranks_.rbegin();
     if (last < rank_of(call, now))
@@ -71,7 +71,7 @@ waiting_queue::make_room(const call_info& call, time_point now) {
 }
 
 waiting_queue::entry waiting_queue::drop_last() {
-  CAISSON_ENSURE(!empty(), "nobody waits who could leave");
+  CAISSON_ENSURE(!empty(), "no call waits that could leave");
   if (is_ranked())
     return take(ranks_.rbegin()->place, false);
   if (order_ == wait_order::fair)

@@ -199,7 +199,7 @@ TEST_F(ctl_test, wants_to_know_which_layer_if_there_are_several) {
             "limiter\n");
   EXPECT_EQ(refused({"set", "payments", "threshold=7", "burst=2"}),
             "caisson ctl: no layer of payments has all these settings: change "
-            "one layer after the other\n");
+            "one layer at a time\n");
   EXPECT_EQ(refused({"set", "catalog", "threshold=7"}),
             "caisson ctl: the gate has no layers\n");
   write("[gates.payments]\nworker = \"echo\"\n"
@@ -332,7 +332,7 @@ TEST_F(ctl_test, a_program_that_has_ended_is_said_to_be_dead) {
   ASSERT_EQ(chmod(left.c_str(), 0600), 0);
   auto x = type({"--file", left, "list"});
   EXPECT_EQ(x.status, 2);
-  EXPECT_THAT(x.err, HasSubstr("which has written " + left
+  EXPECT_THAT(x.err, HasSubstr("which wrote " + left
                                + ", does not listen at 127.0.0.1:"));
   // As after kill -9: no process has such a number.
   auto at = text.find("\"process\": ") + 11;
@@ -340,7 +340,7 @@ TEST_F(ctl_test, a_program_that_has_ended_is_said_to_be_dead) {
   std::ofstream{left} << text;
   x = type({"--file", left, "list"});
   EXPECT_EQ(x.status, 2);
-  EXPECT_EQ(x.err, "caisson ctl: process 999999999, which has written " + left
+  EXPECT_EQ(x.err, "caisson ctl: process 999999999, which wrote " + left
                      + ", has ended\n");
 }
 

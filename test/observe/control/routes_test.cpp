@@ -186,7 +186,7 @@ TEST_F(control_test, refuses_what_makes_no_sense_and_says_why) {
     {400, "POST", "/v1/gates/payments/drain",
      R"({"wait":"0s","wait":[{"a":1},{"a":2}]})", "\"wait\" is given twice"},
     {400, "POST", "/v1/gates/payments/drain", R"({"wait":[{"a":1},{"a":2}]})",
-     "wait is not a text"},
+     "wait is not a string"},
     {400, "GET", "/v1/events?wait=0s&wait=1s", "", "\"wait\" is given twice"},
     {400, "GET", "/v1/events?after=x", "", "cursor"},
     {400, "GET", "/v1/events?after=1-2", "", "cursor"},

@@ -388,7 +388,7 @@ TEST(top_model, other_answers_are_trouble_and_change_no_gate) {
     update.at = top_time(1);
     update.list = answer::parse(text);
     ctl::take(model, update);
-    EXPECT_THAT(model.error(), testing::HasSubstr("in another way")) << text;
+    EXPECT_THAT(model.error(), testing::HasSubstr("of this version")) << text;
     ASSERT_EQ(model.gates().size(), 1u) << text;
     EXPECT_EQ(model.gates()[0].name, "a") << text;
   }

@@ -176,7 +176,7 @@ TEST_F(explore_test, says_what_was_searched) {
             0)
     << out_.str();
   EXPECT_THAT(out_.str(), HasSubstr("counts added up, what the file expects "
-                                    "was so, and it recovered\n"));
+                                    "held, and it recovered\n"));
 }
 
 TEST(fault_sentence, rounds_shares) {

@@ -204,8 +204,8 @@ TEST_F(import_test, does_not_add_up_arms) {
   EXPECT_EQ(err_.str(), "--arm: \"wide\" is not one of: bare, guarded\n");
   EXPECT_EQ(run({"import", write("real.json", otlp(1, 3)), "--arm", "bare"}),
             2);
-  EXPECT_EQ(err_.str(), "--arm: the spans are of no arm: caisson run --spans "
-                        "has not written them\n");
+  EXPECT_EQ(err_.str(), "--arm: the spans belong to no arm: caisson run "
+                        "--spans did not write them\n");
 }
 
 TEST_F(import_test, takes_one_arm_if_asked_and_says_so) {
@@ -223,7 +223,7 @@ TEST_F(import_test, takes_one_arm_if_asked_and_says_so) {
     << "there is nothing to choose";
   EXPECT_EQ(world({"import", both, "--arm", "bare"}), expected);
   std::string_view message = "only the spans of arm \"bare\" are in it: 66 of "
-                             "others are left out";
+                             "others were left out";
   EXPECT_NE(err_.str().find(message), std::string::npos) << err_.str();
   EXPECT_NE(out_.str().find("#\n# What was noticed:\n# - only the spans"),
             std::string::npos)
@@ -238,7 +238,7 @@ TEST_F(import_test, leaves_the_target_alone_when_it_fails_or_is_stopped) {
   EXPECT_EQ(text_of("made.toml"), "before");
   stop_ = true;
   EXPECT_EQ(run({"import", good, "--out", path("made.toml")}), 130);
-  EXPECT_EQ(err_.str(), "caisson: interrupted: nothing is written\n");
+  EXPECT_EQ(err_.str(), "caisson: interrupted: nothing was written\n");
   EXPECT_EQ(text_of("made.toml"), "before");
 }
 

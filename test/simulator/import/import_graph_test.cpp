@@ -273,7 +273,7 @@ TEST(import_of_traces, leaves_out_circles_and_what_is_there_twice) {
   auto self = t.add(4, "z", "z", 0, 10);
   ASSERT_EQ(self, 4u);
   auto r = t.make();
-  EXPECT_TRUE(notes_have(r, "3 spans left out: their parents go round"))
+  EXPECT_TRUE(notes_have(r, "3 spans left out: their parents form a circle"))
     << all_notes(r);
   EXPECT_TRUE(notes_have(r, "1 span left out: there is one with the same"));
   EXPECT_EQ(arm_of(r).services.size(), 1u);

@@ -132,8 +132,8 @@ TEST(scenario_problems, are_those_of_sweep_and_tune_too) {
   EXPECT_NE(found.find("\nf:7:11: sweep.metrics[2]: \"\" is not a metric"),
             found.npos)
     << found;
-  EXPECT_TRUE(found.ends_with("\nf:9:8: tune.best: 3 things are to be as good "
-                              "as possible, allowed: one or two"))
+  EXPECT_TRUE(found.ends_with("\nf:9:8: tune.best: 3 goals to optimise, "
+                              "allowed: one or two"))
     << found;
 }
 

@@ -203,7 +203,7 @@ TEST_F(sweep_test, says_which_settings_are_in_arms_that_are_not_run) {
   ASSERT_EQ(run({"--set", "arm.short.service.web.queue=1,2", "--arm", "wide"}),
             0);
   EXPECT_EQ(err_.str(), "caisson: warning: arm.short.service.web.queue changes "
-                        "nothing, as arm short is not played\n");
+                        "nothing, as arm short is not run\n");
 }
 
 TEST_F(sweep_test, takes_a_metric_that_only_some_combinations_have) {

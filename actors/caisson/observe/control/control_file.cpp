@@ -133,7 +133,7 @@ void put_in_place(const std::string& fresh, const std::string& path) {
     if (errno != EEXIST)
       fail_with_errno(path, "cannot be written");
   }
-  fail(path, "is written again and again by others");
+  fail(path, "is overwritten by other processes again and again");
 }
 
 void write_all(int fd, const std::string& text, const std::string& path) {
@@ -176,9 +176,10 @@ control_address read_control_file(const std::string& path) {
   if (about.st_uid != ::geteuid() && ::geteuid() != 0)
     fail(path, "belongs to another user");
   if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    fail(path,
-         "can be read or written by others than its owner, so its token is "
-         "not secret: restart the program");
+    fail(
+      path,
+      "can be read or written by users other than its owner, so its token is "
+      "not secret: restart the program");
   return *out;
 }
 

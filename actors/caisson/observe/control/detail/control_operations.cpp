@@ -196,8 +196,8 @@ control_operations::send_drain(const control_handle& gate) {
 json control_operations::reload(const std::string& why) {
   auto all = gates_.controllers();
   if (all.empty())
-    throw control_error{409, "no gate of this program comes from a file that "
-                             "could be read again"};
+    throw control_error{409, "no gate of this program comes from a file, so "
+                             "there is nothing to reload"};
   // A program may end some of its sets before others.
   std::erase_if(all, [](const auto& x) { return portable::is_down(x); });
   if (all.empty())

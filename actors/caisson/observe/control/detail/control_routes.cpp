@@ -123,7 +123,7 @@ json body_of(const http_request& x,
   repeated_key repeated;
   auto out = json::parse(x.body, std::ref(repeated), false);
   if (!out.is_object())
-    throw control_error{400, "the body is not JSON object"};
+    throw control_error{400, "the body is not a JSON object"};
   if (auto key = repeated.found())
     throw control_error{400, detail::quoted(*key) + " is given twice"};
   for (const auto& [key, value] : out.items())
@@ -140,7 +140,7 @@ std::string text_in(const json& x, const char* key,
   if (i == x.end())
     return otherwise;
   if (!i->is_string())
-    throw control_error{400, fmt::format("{} is not a text", key)};
+    throw control_error{400, fmt::format("{} is not a string", key)};
   return i->get<std::string>();
 }
 
@@ -179,9 +179,9 @@ reconfigure change_in(const http_request& x) {
     throw control_error{400, "set: must be an object with settings"};
   for (const auto& [key, value] : set->items()) {
     if (value.is_structured() || value.is_null())
-      throw control_error{400, fmt::format("set: {} is not a text, a number, "
-                                           "true or false",
-                                           detail::quoted(key))};
+      throw control_error{
+        400, fmt::format("set: {} is not a string, a number, true or false",
+                         detail::quoted(key))};
     out.set[key] = value.is_string() ? value.get<std::string>()
                                      : text_of(value);
   }
@@ -274,7 +274,7 @@ http_response answer_to(control_operations& operations, const http_request& x) {
   };
   auto is_plain = [&](std::string_view name, std::size_t parts) {
     if (is(name, parts) && !query.empty())
-      throw control_error{400, "a query is not known here"};
+      throw control_error{400, "no query is allowed here"};
     return is(name, parts);
   };
   if (is("events", 2)) {
@@ -302,8 +302,9 @@ http_response answer_to(control_operations& operations, const http_request& x) {
 http_response open_session(const http_request& x, control_access& access) {
   auto session = access.open_session(text_in(body_of(x, {"ticket"}), "ticket"));
   if (!session)
-    throw control_error{403, "the link has been used, is older than five "
-                             "minutes, or is not whole"};
+    throw control_error{
+      403,
+      "the link has been used, is older than five minutes, or is incomplete"};
   return response(200, {{"session", *session}});
 }
 

@@ -74,7 +74,7 @@ function describeFailure(e) {
   setStale(true);
   linkRefused = linkRefused || e.status === 403;
   if (e.status === 403 || e.status === 401)
-    showState("bad", "no access", `${linkRefused ? "This link has been used, is older than five minutes, or is not whole."
+    showState("bad", "no access", `${linkRefused ? "This link has been used, is older than five minutes, or is incomplete."
       : "This page is opened by a link that works once."} Get one: caisson ctl --file FILE page`);
   else if (e.status === 0)
     showState("bad", "no answer", "The program does not answer: it has ended, or its machine is busy.");

@@ -30,7 +30,7 @@ public:
   /// A job begins. Numbers are positive, and grow.
   void begin(std::uint64_t job) noexcept { job_ = job; }
 
-  /// Whether the job at hand was called off.
+  /// Whether the current job was called off.
   [[nodiscard]] bool interrupted() const noexcept { return last_ >= job_; }
 
   /// Waits for `events` (`POLLIN`, `POLLOUT`) of `fd`, or for the end of its

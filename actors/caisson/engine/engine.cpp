@@ -29,7 +29,7 @@ auto engine::step(time_point now, reply_slot* from, F f) -> decltype(f()) {
     ending_.refuse(from);
   else
     try {
-      work_scope work{at_hand_};
+      work_scope work{current_call_};
       begin_step(now);
       if constexpr (std::is_void_v<decltype(f())>) {
         f();
@@ -64,7 +64,7 @@ void engine::begin_step(time_point now) {
   // whatever the order in which the two arrive.
   if (armed_ <= now)
     run_due();
-  core_.at_hand = call_table::no_record;
+  core_.current_call = call_table::no_record;
 }
 
 // At the same instant: calls (deadlines among them), policies, the worker.
@@ -104,9 +104,10 @@ void engine::end_step() {
 }
 
 engine::engine(engine_host& host, engine_setup setup)
-  : core_(host, std::move(setup)), at_hand_(core_), attempts_(core_, targets_),
-    workers_(core_, targets_, core_.supervision), leases_(core_, attempts_),
-    expiry_(core_, attempts_, workers_), children_(core_, expiry_),
+  : core_(host, std::move(setup)), current_call_(core_),
+    attempts_(core_, targets_), workers_(core_, targets_, core_.supervision),
+    leases_(core_, attempts_), expiry_(core_, attempts_, workers_),
+    children_(core_, expiry_),
     route_(core_, attempts_, workers_, leases_, expiry_, children_),
     operations_(core_, workers_), arrivals_(core_, operations_),
     publisher_(core_, workers_, operations_), swap_(core_, targets_, workers_),
@@ -151,7 +152,7 @@ void engine::run_due() {
       return;
     if (due.at > std::exchange(last, due.at))
       rounds = 0;
-    core_.at_hand = call_table::no_record;
+    core_.current_call = call_table::no_record;
     switch (due.what) {
       case due_event::kind::call: {
         auto place = *core_.timers.pop_due(core_.now());

@@ -4,9 +4,9 @@
 #include <caisson/caf/messages.hpp>
 #include <caisson/engine/arrivals.hpp>
 #include <caisson/engine/attempts.hpp>
-#include <caisson/engine/call_at_hand.hpp>
 #include <caisson/engine/call_expiry.hpp>
 #include <caisson/engine/child_calls.hpp>
+#include <caisson/engine/current_call.hpp>
 #include <caisson/engine/ending.hpp>
 #include <caisson/engine/engine_core.hpp>
 #include <caisson/engine/engine_host.hpp>
@@ -194,7 +194,7 @@ private:
 
   // From the bottom up: each refers to those before it.
   engine_core core_;
-  call_at_hand at_hand_;
+  current_call current_call_;
   target_table targets_;
   attempts attempts_;
   upstream workers_;

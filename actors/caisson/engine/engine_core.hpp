@@ -132,7 +132,7 @@ struct engine_core {
   /// How many of them are children.
   std::int64_t children = 0;
   /// The place of the call that was taken up last in this step.
-  std::uint32_t at_hand = call_table::no_record;
+  std::uint32_t current_call = call_table::no_record;
   event_hub events;
   tracer traces;
   layer_table layers;
@@ -173,7 +173,7 @@ struct engine_core {
   }
 
   /// What follows is for that call, as the texts of violated invariants say.
-  void take_up(const call_record& r) noexcept { at_hand = r.index; }
+  void take_up(const call_record& r) noexcept { current_call = r.index; }
 
   /// Sets a call's timer to whatever comes first.
   void schedule(call_record& r);

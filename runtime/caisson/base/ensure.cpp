@@ -51,7 +51,7 @@ std::string message_of(std::string_view format,
 }
 
 // Nothing, if what it is about is so wrong that it cannot be described.
-std::string state_at_hand() {
+std::string state_of_current_work() {
   // An invariant that is violated here has no such end.
   auto* work = std::exchange(detail::present_work, nullptr);
   if (!work)
@@ -86,10 +86,10 @@ void detail::violated(const char* condition, const char* file, int line,
   if (aborts_on_violation()) {
     // First what is certain.
     std::fputs(text.c_str(), stderr);
-    std::fprintf(stderr, "%s\n", state_at_hand().c_str());
+    std::fprintf(stderr, "%s\n", state_of_current_work().c_str());
     std::abort();
   }
-  throw invariant_violation{text + state_at_hand()};
+  throw invariant_violation{text + state_of_current_work()};
 }
 
 } // namespace caisson

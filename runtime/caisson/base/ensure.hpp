@@ -76,22 +76,22 @@ private:
 };
 
 /// What the code works on, as the texts of violated invariants end with it.
-class work_at_hand {
+class current_work {
 public:
-  /// Its state, for people; empty if there is nothing at hand. It may be what
+  /// Its state, for people; empty if there is none. It may be what
   /// is wrong.
   [[nodiscard]] virtual std::string describe() const = 0;
 
 protected:
-  ~work_at_hand() = default;
+  ~current_work() = default;
 };
 
-inline constinit thread_local const work_at_hand* present_work = nullptr;
+inline constinit thread_local const current_work* present_work = nullptr;
 
 /// As long as it lives, this thread works on that.
 class work_scope {
 public:
-  explicit work_scope(const work_at_hand& x) noexcept
+  explicit work_scope(const current_work& x) noexcept
     : outer_(std::exchange(present_work, &x)) {}
   ~work_scope() { present_work = outer_; }
 
@@ -99,7 +99,7 @@ public:
   work_scope& operator=(const work_scope&) = delete;
 
 private:
-  const work_at_hand* outer_;
+  const current_work* outer_;
 };
 
 [[noreturn, gnu::cold, gnu::noinline]] void
@@ -123,8 +123,8 @@ violated_with(const char* condition, const char* file, int line,
 /// code can break. Evaluates it once. If it is false, throws an
 /// `invariant_violation` with the condition, the place and, if there is one,
 /// the message: a format of fmt, and numbers, enumerators, durations and texts
-/// for its gaps, which are evaluated only then. In a gate the state of the call
-/// at hand follows. Or ends the process, see `abort_on_violation`.
+/// for its gaps, which are evaluated only then. In a gate the state of the
+/// current call follows. Or ends the process, see `abort_on_violation`.
 ///
 /// Not for what callers, workers or files can get wrong. Not in destructors,
 /// `noexcept` functions and on the way that a gate takes to its end: what is

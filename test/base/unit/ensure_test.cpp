@@ -72,7 +72,7 @@ TEST(ensure, its_durations_are_for_people) {
 
 // -- what is at hand ----------------------------------------------------------
 
-struct fixed_work final : detail::work_at_hand {
+struct fixed_work final : detail::current_work {
   explicit fixed_work(std::string x) : text(std::move(x)) {}
   [[nodiscard]] std::string describe() const override { return text; }
   std::string text;
@@ -96,7 +96,7 @@ TEST(ensure, its_text_ends_with_what_is_at_hand) {
 }
 
 TEST(ensure, what_cannot_be_described_is_left_out) {
-  struct broken_work final : detail::work_at_hand {
+  struct broken_work final : detail::current_work {
     [[nodiscard]] std::string describe() const override {
       CAISSON_ENSURE(false, "broken");
       return "call 1";

@@ -193,10 +193,10 @@ private:
   std::string_view source_;
   std::size_t at_ = 0;
   part part_ = part::key;
-  // Of the key at hand: how many, and where it begins.
+  // Of the current key: how many, and where it begins.
   std::size_t parts_ = 1;
   std::optional<std::size_t> begin_;
-  // Of the value at hand.
+  // Of the current value.
   std::size_t level_ = 0;
   // Of the table that the last header names.
   std::size_t header_ = 0;

@@ -45,7 +45,7 @@ public:
 
   explicit gate_starts(std::uint64_t now) : before_(now) {}
 
-  /// That of the gate with these attributes, at the collection at hand.
+  /// That of the gate with these attributes, at the current collection.
   [[nodiscard]] entry& of(std::string_view attributes);
 
   /// The gate with this entry has had so many calls.

@@ -9,12 +9,12 @@
 namespace caisson::detail {
 
 /// The call that was last taken up in this step, if it is not over.
-class call_at_hand final : public work_at_hand {
+class current_call final : public current_work {
 public:
-  explicit call_at_hand(engine_core& core) : core_(core) {}
+  explicit current_call(engine_core& core) : core_(core) {}
 
-  call_at_hand(const call_at_hand&) = delete;
-  call_at_hand& operator=(const call_at_hand&) = delete;
+  current_call(const current_call&) = delete;
+  current_call& operator=(const current_call&) = delete;
 
   /// Such as `call 7: moving, attempts: 1, time left: 2.00 s, layers: retrier`.
   [[nodiscard]] std::string describe() const override;

@@ -1,4 +1,4 @@
-#include <caisson/engine/call_at_hand.hpp>
+#include <caisson/engine/current_call.hpp>
 
 #include <caisson/engine/layer_table.hpp>
 #include <caisson/policy/call_number.hpp>
@@ -8,8 +8,8 @@
 namespace caisson::detail {
 
 // Checks nothing, as what it describes may be wrong.
-std::string call_at_hand::describe() const {
-  auto* r = core_.calls.at(core_.at_hand);
+std::string current_call::describe() const {
+  auto* r = core_.calls.at(core_.current_call);
   if (!r)
     return {};
   std::string inside;

@@ -94,10 +94,10 @@ void async_calls::begin(lock_type& lock, async_call& x,
 }
 
 void async_calls::carry_on(lock_type& lock, async_call& x) noexcept {
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
   while (x.caller_->next) {
     start_next(lock, x);
-    core_.hand_out(lock);
+    core_.deliver_events(lock);
   }
   x.attended_ = false;
 }
@@ -137,7 +137,7 @@ void async_calls::end_attempt(lock_type& lock, async_call& x,
   if (attends)
     carry_on(lock, x);
   else
-    core_.hand_out(lock);
+    core_.deliver_events(lock);
 }
 
 // Gives back in `state` and `result` what is to be destroyed.
@@ -169,7 +169,7 @@ void async_calls::cancel(lock_type& lock, async_call& x) noexcept {
     auto running = core_.fire_due_timers_and_step();
     withdraw(x, running.now());
   }
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
 }
 
 void async_calls::withdraw(async_call& x, time_point now) {
@@ -246,7 +246,7 @@ void async_calls::on_alarm(lock_type& lock, const event_loop* x) noexcept {
   if (!core_.is_stopped() && core_.timekeeper().is_due())
     core_.fire_due_timers();
   core_.set_loop_timers();
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
 }
 
 } // namespace caisson::detail

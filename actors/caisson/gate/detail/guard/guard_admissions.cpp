@@ -61,14 +61,14 @@ opened_call guard_admissions::open(call_options* options) {
     out.options = core_.shared_engine().options_of(caller->key);
     out.options.idempotent = idempotent;
     (void)caller.release();
-    core_.hand_out(lock);
+    core_.deliver_events(lock);
     return out;
   }
   auto* error = portable::get_if<caf::error>(*caller->answer);
   out.refused.error = error ? *error : no_value_error();
   out.refused.may_have_executed = false;
   out.refused.retry_after = caisson::retry_after(out.refused.error);
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
   core_.presence().leave();
   return out;
 }
@@ -97,7 +97,7 @@ void guard_admissions::close(std::uint64_t token,
     end(*caller, how, running.now());
   }
   // Last, as the guard may end then.
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
   core_.presence().leave();
 }
 

@@ -82,7 +82,7 @@ void guard_core::await_end() {
   lock_type lock{mutex_};
   presence_.await();
   presence_.left().wait(
-    lock, [&] { return presence_.is_empty() && !events_.is_handing_out(); });
+    lock, [&] { return presence_.is_empty() && !events_.is_delivering(); });
 }
 
 caf::error guard_core::end_error() const {
@@ -106,14 +106,14 @@ void guard_core::refuse_return() const {
 }
 
 // What users have made is destroyed without the mutex.
-void guard_core::hand_out(lock_type& lock) {
+void guard_core::deliver_events(lock_type& lock) {
   if (!released_.empty()) {
     auto old = std::exchange(released_, {});
     lock.unlock();
     old.clear();
     lock.lock();
   }
-  if (events_.hand_out(lock))
+  if (events_.deliver(lock))
     presence_.notify();
 }
 

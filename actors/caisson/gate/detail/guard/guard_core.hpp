@@ -78,8 +78,8 @@ public:
   /// Throws `std::logic_error`: a function of the policies comes back.
   [[noreturn]] void refuse_return() const;
 
-  /// Hands out events, and destroys what was let go: without the mutex.
-  void hand_out(lock_type& lock);
+  /// Delivers events, and destroys what was let go: without the mutex.
+  void deliver_events(lock_type& lock);
 
   /// Is let go without the mutex: calls that were answered, and what has ended
   /// within a step.

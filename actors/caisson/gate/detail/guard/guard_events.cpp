@@ -16,16 +16,16 @@ void guard_events::swap_listener(lock_type& lock,
   std::deque<event> old_events;
   listener_.swap(next);
   events_.swap(old_events);
-  if (handing_out_ != std::this_thread::get_id())
+  if (delivering_thread_ != std::this_thread::get_id())
     returned_.wait(lock, [&] { return !listening_; });
   lock.unlock();
 }
 
-bool guard_events::hand_out(lock_type& lock) {
+bool guard_events::deliver(lock_type& lock) {
   constexpr int most_at_once = 100;
   if (!are_waiting())
     return false;
-  handing_out_ = std::this_thread::get_id();
+  delivering_thread_ = std::this_thread::get_id();
   for (int count = 0; !events_.empty() && count < most_at_once; ++count) {
     auto f = listener_;
     auto x = std::move(events_.front());
@@ -44,7 +44,7 @@ bool guard_events::hand_out(lock_type& lock) {
     listening_ = false;
     returned_.notify_all();
   }
-  handing_out_ = {};
+  delivering_thread_ = {};
   return true;
 }
 

@@ -32,26 +32,26 @@ public:
   /// mutex is free, as what the old one holds may use the guard at its end.
   void swap_listener(lock_type& lock, std::shared_ptr<const listener>& next);
 
-  /// The threads that cause events hand them out, one thread at a time, so that
+  /// The threads that cause events deliver them, one thread at a time, so that
   /// they come in order, and without the mutex, so that a listener may call.
   /// None does so for ever while others cause more. Returns whether this one
   /// has done so.
-  bool hand_out(lock_type& lock);
+  bool deliver(lock_type& lock);
 
-  /// Whether there are some that nobody hands out.
+  /// Whether there are some that nobody delivers.
   [[nodiscard]] bool are_waiting() const noexcept {
-    return !events_.empty() && !is_handing_out();
+    return !events_.empty() && !is_delivering();
   }
-  /// Whether a thread hands them out.
-  [[nodiscard]] bool is_handing_out() const noexcept {
-    return handing_out_ != std::thread::id{};
+  /// Whether a thread delivers them.
+  [[nodiscard]] bool is_delivering() const noexcept {
+    return delivering_thread_ != std::thread::id{};
   }
 
 private:
   std::shared_ptr<const listener> listener_;
   std::deque<event> events_;
-  /// The thread that hands out events.
-  std::thread::id handing_out_ = {};
+  /// The thread that delivers events.
+  std::thread::id delivering_thread_ = {};
   /// Notified when it has come back from a listener.
   std::condition_variable returned_;
   bool listening_ = false;

@@ -15,7 +15,7 @@ status guard_operation::get_status() {
     auto running = core_.fire_due_timers_and_step();
     out = core_.shared_engine().make_status(running.now());
   }
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
   return out;
 }
 
@@ -41,7 +41,7 @@ caf::error guard_operation::operate(F f) {
     auto running = core_.fire_due_timers_and_step();
     out = f(running.now());
   }
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
   return out;
 }
 
@@ -59,7 +59,7 @@ void guard_operation::drain() {
     auto running = core_.fire_due_timers_and_step();
     core_.shared_engine().on_drain({}, running.now());
   }
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
   auto& presence = core_.presence();
   presence.await();
   // Calls may end by their deadlines alone, when no other thread looks at the
@@ -69,7 +69,7 @@ void guard_operation::drain() {
     time.wait_for(lock, presence.left());
     if (!core_.is_stopped() && !time.is_kept() && time.is_due())
       core_.fire_due_timers();
-    core_.hand_out(lock);
+    core_.deliver_events(lock);
   }
 }
 
@@ -78,7 +78,7 @@ void guard_operation::stop() {
   if (core_.is_stopped())
     return;
   core_.stop();
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
 }
 
 } // namespace caisson::detail

@@ -22,13 +22,13 @@ call_end thread_calls::finish(lock_type& lock, call_options* options,
     auto running = core_.fire_due_timers_and_step();
     core_.send(own, options, 0, 0, running.now());
   }
-  core_.hand_out(lock);
+  core_.deliver_events(lock);
   while (!own.answer) {
     if (own.next)
       make_attempt(lock, own, maker);
     else
       wait(lock, own);
-    core_.hand_out(lock);
+    core_.deliver_events(lock);
   }
   leave(own);
   lock.unlock();

@@ -27,7 +27,8 @@ public:
 
   /// An existing actor. Once it is down, calls are answered with `worker_down`.
   /// A null handle is down from the start.
-  worker(caf::actor handle) : handle_(std::move(handle)), given_(true) {}
+  worker(caf::actor handle)
+    : handle_(std::move(handle)), existing_actor_(true) {}
 
   /// An existing actor with a typed interface.
   template <class... Sigs>
@@ -118,7 +119,9 @@ public:
   /// The existing actor; null if there is none, as for a supervised worker.
   [[nodiscard]] const caf::actor& handle() const noexcept { return handle_; }
   /// Whether it was made from an existing actor, which may be null.
-  [[nodiscard]] bool given() const noexcept { return given_; }
+  [[nodiscard]] bool is_existing_actor() const noexcept {
+    return existing_actor_;
+  }
   /// What makes a supervised worker; empty for others.
   [[nodiscard]] const worker_factory& factory() const noexcept { return make_; }
   /// How it is supervised; the defaults for a worker that is not.
@@ -172,7 +175,7 @@ private:
   answer_adapter adapter_;
   caf::actor dead_letters_to_;
   dead_letter_calls dead_letters_ = dead_letter_calls::plain_sends;
-  bool given_ = false;
+  bool existing_actor_ = false;
   bool supervised_ = false;
   bool gate_ = false;
   bool own_thread_ = false;

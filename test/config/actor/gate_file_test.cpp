@@ -64,7 +64,8 @@ TEST_F(gate_files, a_gate_is_a_stack_with_a_worker) {
   EXPECT_EQ(a.policies.policies.names(), (texts{"breaker"}));
   EXPECT_EQ(a.place, "f:1:1");
   EXPECT_EQ(a.worker_place, "f:2:10");
-  EXPECT_FALSE(worker_of(file.gates.at("b"), some_workers(), world).given());
+  EXPECT_FALSE(
+    worker_of(file.gates.at("b"), some_workers(), world).is_existing_actor());
 }
 
 TEST_F(gate_files, a_worker_may_have_settings_of_supervision) {

@@ -91,7 +91,7 @@ caf::behavior gate_actor::make_behavior() {
     engine_.start_supervised(now());
   else if (worker_.handle())
     engine_.start_with(*use_worker(worker_.handle()).info, now());
-  else if (worker_.given())
+  else if (worker_.is_existing_actor())
     engine_.start_down(now());
   else
     engine_.start(now());

@@ -6,7 +6,7 @@ import socket
 
 LOCAL_RANGE = pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range")
 FIRST = 10_000
-given = set()
+used_ports = set()
 
 
 def free_port():
@@ -23,8 +23,8 @@ def free_port():
         end = 65_536
     while True:
         port = random.SystemRandom().randrange(FIRST, end)
-        if port not in given and is_free(port):
-            given.add(port)
+        if port not in used_ports and is_free(port):
+            used_ports.add(port)
             return port
 
 

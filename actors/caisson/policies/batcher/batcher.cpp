@@ -171,7 +171,7 @@ decision batcher::child_done(call_id batch, outcome& result, env& e) {
 // Returns whether its items stay held, to be sent in halves.
 bool batcher::end_batch(call_id id, const outcome& result, env& e) {
   ended_ = {};
-  auto found = kept_.extract(id);
+  auto found = tracked_batches_.extract(id);
   if (found.empty())
     return false;
   if (result.ok) {
@@ -201,8 +201,8 @@ bool batcher::divide(detail::sent_batch& batch, const outcome& result, env& e) {
 
 const std::vector<std::uint32_t>& batcher::begin_batch(call_id batch) {
   static const std::vector<std::uint32_t> none;
-  auto i = kept_.find(batch);
-  if (i == kept_.end())
+  auto i = tracked_batches_.find(batch);
+  if (i == tracked_batches_.end())
     return none;
   i->second.keep_present(launched_);
   if (i->second.items() == 1)
@@ -334,12 +334,12 @@ void batcher::send(detail::sent_batch batch, reason why, env& e) {
   if (keep) {
     for (auto call : batch.calls)
       launched_[call] = batch.launch;
-    kept_.emplace(id, std::move(batch));
+    tracked_batches_.emplace(id, std::move(batch));
   }
-  CAISSON_ENSURE(kept_.size() <= running_.size()
+  CAISSON_ENSURE(tracked_batches_.size() <= running_.size()
                    && running_.size() <= config_.max_outstanding,
-                 "{} batches in flight, {} of them kept", running_.size(),
-                 kept_.size());
+                 "{} batches in flight, {} of them tracked", running_.size(),
+                 tracked_batches_.size());
 }
 
 std::string_view batcher::text_of(reason why) noexcept {

@@ -239,7 +239,7 @@ private:
   // The batches in flight.
   std::vector<call_id> running_;
   // Of those the ones that may be split, or have equal items.
-  std::unordered_map<call_id, detail::sent_batch> kept_;
+  std::unordered_map<call_id, detail::sent_batch> tracked_batches_;
   // Their calls, and those of halves.
   detail::launched_calls launched_;
   std::uint64_t launches_ = 0;

@@ -34,7 +34,7 @@ void cache_store::unpin(place at) {
 
 bool cache_store::is_outdated(const record& r,
                               load_number number) const noexcept {
-  return number < std::max(r.newest, forgotten_);
+  return number < std::max(r.newest, last_outdated_load_);
 }
 
 // -- answers ------------------------------------------------------------------
@@ -118,7 +118,7 @@ void cache_store::evict(place at) {
 }
 
 void cache_store::forget(time_point now) {
-  forgotten_ = ++loads_;
+  last_outdated_load_ = ++loads_;
   ++life_;
   old_.splice(old_.end(), used_);
   CAISSON_ENSURE(used_.empty() && old_.size() <= records_.size(),

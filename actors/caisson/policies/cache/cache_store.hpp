@@ -147,7 +147,7 @@ private:
   std::list<place> old_;
   // How many resets there were. Loads up to this one are from before the last.
   std::uint64_t life_ = 0;
-  load_number forgotten_ = 0;
+  load_number last_outdated_load_ = 0;
   load_number loads_ = 0;
   // When more answers may be dropped.
   time_point maintenance_at_ = time_point::min();

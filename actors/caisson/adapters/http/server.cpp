@@ -247,7 +247,7 @@ struct http_server::parts {
       case phase::handshake:
         return continue_handshake(x);
       case phase::reading:
-        return x.read() ? look_at(x) : all.remove(x);
+        return x.read() ? handle_input(x) : all.remove(x);
       case phase::writing:
         return write_more(x);
       case phase::lingering:
@@ -290,7 +290,7 @@ struct http_server::parts {
   }
 
   // Something may have been read.
-  void look_at(http_connection& x) {
+  void handle_input(http_connection& x) {
     auto before = x.parser.at();
     x.parse();
     auto at = x.parser.at();
@@ -393,7 +393,7 @@ struct http_server::parts {
     }
     x.parser.begin();
     all.set_timer(x, now + limits.idle_timeout);
-    look_at(x);
+    handle_input(x);
   }
 
   void go_on_lingering(http_connection& x) {

@@ -81,8 +81,8 @@ namespace {
 using step = http_tls_step;
 using result = http_tls_step::result;
 
-// How often files are looked at.
-constexpr auto look_every = std::chrono::seconds(1);
+// How often files are checked.
+constexpr auto check_interval = std::chrono::seconds(1);
 
 // Of a file, so that it is seen whether it is another one.
 struct file_mark {
@@ -257,7 +257,7 @@ public:
   }
 
   std::unique_ptr<http_tls_session> begin(int fd, time_point now) override {
-    look_at_files(now);
+    check_files(now);
     tls_session ssl{SSL_new(context_.get())};
     if (!ssl)
       return nullptr;
@@ -273,10 +273,10 @@ public:
 private:
   // One of two files may be written before the other: what cannot be used is
   // read again as soon as it changes again.
-  void look_at_files(time_point now) {
-    if (now < looks_at_)
+  void check_files(time_point now) {
+    if (now < next_check_)
       return;
-    looks_at_ = now + look_every;
+    next_check_ = now + check_interval;
     auto marks = marks_of(files_);
     if (marks == marks_)
       return;
@@ -286,7 +286,7 @@ private:
     if (context)
       context_ = std::move(context);
     else
-      looks_at_ = now;
+      next_check_ = now;
     std::lock_guard guard{mutex_};
     problem_ = context_ && why.text.empty()
                  ? std::string{}
@@ -296,7 +296,7 @@ private:
   const http_tls_files files_;
   file_marks marks_;
   tls_context context_;
-  time_point looks_at_ = time_point::min();
+  time_point next_check_ = time_point::min();
   mutable std::mutex mutex_;
   std::string problem_;
 };

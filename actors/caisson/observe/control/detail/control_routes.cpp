@@ -97,7 +97,7 @@ public:
     else if (event == json::parse_event_t::object_end)
       open_.pop_back();
     else if (event == json::parse_event_t::key)
-      look_at(x.get<std::string>());
+      check_key(x.get<std::string>());
     return true;
   }
 
@@ -106,7 +106,7 @@ public:
   }
 
 private:
-  void look_at(std::string key) {
+  void check_key(std::string key) {
     if (!found_ && !open_.back().insert(key).second)
       found_ = std::move(key);
   }

@@ -29,7 +29,7 @@ stack seeded_stack_per_key() {
 }
 
 // Answers a call with its idempotency key.
-caf::behavior key_teller(caf::event_based_actor*) {
+caf::behavior key_echo(caf::event_based_actor*) {
   return {[](const call& x) { return x.options.idempotency_key; }};
 }
 
@@ -55,10 +55,10 @@ caf::behavior local_asker(caf::event_based_actor* self, const caf::actor& to,
 void collect_keys(std::multiset<std::string>& out) {
   system_config cfg;
   caf::actor_system sys{cfg};
-  auto teller = caf::actor_cast<caf::actor>(sys.spawn(key_teller));
+  auto echo = caf::actor_cast<caf::actor>(sys.spawn(key_echo));
   caf::scoped_actor self{sys};
   for (const auto& s : {seeded_stack(), seeded_stack_per_key()}) {
-    auto gate = spawn_gate(sys, worker{teller}.takes_calls(), s);
+    auto gate = spawn_gate(sys, worker{echo}.takes_calls(), s);
     for (int i = 0; i < calls_of_each; ++i)
       portable::ask_blocking(self, gate, 10s, i)
         .receive([&](const std::string& key) { out.insert(key); },
@@ -66,13 +66,13 @@ void collect_keys(std::multiset<std::string>& out) {
     caf::anon_send_exit(gate, caf::exit_reason::user_shutdown);
   }
   std::promise<std::set<std::string>> done;
-  auto local = sys.spawn(local_asker, teller, &done);
+  auto local = sys.spawn(local_asker, echo, &done);
   for (int i = 0; i < calls_of_each; ++i)
     portable::send_anon(local, i);
   for (const auto& key : done.get_future().get())
     out.insert(key);
   caf::anon_send_exit(local, caf::exit_reason::user_shutdown);
-  caf::anon_send_exit(teller, caf::exit_reason::user_shutdown);
+  caf::anon_send_exit(echo, caf::exit_reason::user_shutdown);
 }
 
 TEST(equal_seeds, draw_no_idempotency_key_twice_outside_virtual_time) {

@@ -271,15 +271,15 @@ TEST(recording_cache, forgets_what_was_used_longest_ago) {
 TEST(recording_bundle, reads_files_and_nothing_else) {
   test::scratch_dir dir;
   dir.write("t.csv", "1\n2\n");
-  recording_bundle pack{dir.path()};
-  auto t = pack.add("t.csv");
+  recording_bundle bundle{dir.path()};
+  auto t = bundle.add("t.csv");
   EXPECT_EQ(t.path, "t.csv");
   EXPECT_EQ(t.size, 4u);
-  EXPECT_EQ(*pack.find(t.hash), "1\n2\n");
-  EXPECT_EQ(pack.find(t.hash + 1), nullptr);
-  EXPECT_THROW(static_cast<void>(pack.add("none.csv")), config_error);
-  EXPECT_THROW(static_cast<void>(pack.add("/dev/null")), config_error);
-  EXPECT_THROW(static_cast<void>(pack.add(".")), config_error);
+  EXPECT_EQ(*bundle.find(t.hash), "1\n2\n");
+  EXPECT_EQ(bundle.find(t.hash + 1), nullptr);
+  EXPECT_THROW(static_cast<void>(bundle.add("none.csv")), config_error);
+  EXPECT_THROW(static_cast<void>(bundle.add("/dev/null")), config_error);
+  EXPECT_THROW(static_cast<void>(bundle.add(".")), config_error);
 }
 
 // -- messages for users -------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What the real shop and the simulated one have in common."""
+"""Compares the real shop with the simulated one."""
 
 from overload import simulated_sums, sums
 

@@ -1,4 +1,4 @@
-"""What became of customers of a shop with too many of them."""
+"""Shares and times of the customers of a shop with too many of them."""
 
 from day import percentile, show_seconds, totals, treated_badly
 

@@ -1,5 +1,5 @@
-"""What CMake has built with Ninja, and how, for tools that build a part of it
-anew with another version of a source."""
+"""Reads how CMake and Ninja have built something, for tools that build a part of
+it anew with another version of a source."""
 
 import functools
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many requests two workers answer in time, by the order of their queue.
+"""Counts requests that two workers answer in time, by the order of their queue.
 
   test/tools/queue_orders.py
 

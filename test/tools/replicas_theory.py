@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How many requests are inside n replicas of one worker each, on average.
+"""Calculates the mean number of requests inside n replicas of one worker each.
 
   test/tools/replicas_theory.py
 

@@ -1,4 +1,4 @@
-// Where the services of a graph stand: in layers, each caller before those that
+// The places of services in a graph: in layers, each caller before those that
 // it calls.
 
 // Edges that lead back to where a walk has come from are left out of the order.

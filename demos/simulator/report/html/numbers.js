@@ -1,4 +1,4 @@
-// How numbers read, on all pages.
+// Texts of numbers, on all pages.
 
 // A share, rounded to so many digits, as the command does it: what is not all
 // never reads as 100 %, and what is not nothing never as 0 %.

@@ -1,4 +1,4 @@
-// Which policies guard what, how arms differ, and how to run it again.
+// Policies and what they guard, how arms differ, and how to run it again.
 
 function settingsText(layer) {
   const parts = Object.entries(layer.settings).map(([key, value]) => `${key} ${value}`);

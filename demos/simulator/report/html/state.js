@@ -1,4 +1,4 @@
-// What is chosen: an arm, and a row of time. Everything that shows it listens.
+// The chosen arm and row of time. Everything that shows them listens.
 
 const state = { arm: 0, row: 0, playing: false, all: false };
 const listeners = [];

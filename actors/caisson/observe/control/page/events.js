@@ -1,4 +1,4 @@
-// What happens in the gates.
+// The list of events in the gates.
 
 const mostEvents = 300;
 let stackOfSelected = null;

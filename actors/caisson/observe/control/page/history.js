@@ -1,4 +1,4 @@
-// What was seen of gates in the last ten minutes, since the page was opened.
+// The last ten minutes of gates, as far as seen since the page was opened.
 
 const historyTime = 10 * 60 * 1000;
 // Between two samples that are further apart nothing is known.

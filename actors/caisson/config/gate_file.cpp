@@ -156,7 +156,7 @@ private:
     for (auto key : keys)
       if (auto own = detail::take_from(table, key))
         out_.push_back({problem_kind::relation, path / key,
-                        "is for single gates", own->place});
+                        "can be set for single gates only", own->place});
   }
 
   const worker_names& known_;

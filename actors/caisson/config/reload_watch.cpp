@@ -92,7 +92,7 @@ public:
   hangup() {
     if (hangup_taken.exchange(true)) {
       errno = EBUSY;
-      fail("another watch has SIGHUP");
+      fail("another watch already handles SIGHUP");
     }
     if (!install()) {
       hangup_taken = false;

@@ -309,8 +309,7 @@ void check_edges(const arm_config& arm, const std::vector<call_site>& calls,
       continue;
     out.push_back(
       {problem_kind::relation, setting_path{} / "edge" / i,
-       fmt::format("matches no call and no load: nothing "
-                   "calls from {} to {}",
+       fmt::format("matches no call and no load: no calls go from {} to {}",
                    detail::listed(rule.from), detail::listed(rule.to))});
   }
 }
@@ -397,8 +396,7 @@ void check_sides(const arm_config& arm, const std::vector<call_site>& calls,
         && !hit.contains(&f))
       out.push_back(
         {problem_kind::relation, setting_path{} / "fault" / i,
-         fmt::format("hits no call: nothing calls from {} to {}, "
-                     "or back",
+         fmt::format("hits no call: no calls go from {} to {}, or back",
                      detail::listed(f.from), detail::listed(f.to))});
   }
 }

@@ -349,8 +349,7 @@ TEST_F(top_on_a_terminal, a_wrong_token_says_what_to_do) {
   detail::control_file file{(dir / "control").string(), address};
   EXPECT_EQ(run({"--once"}), 2);
   EXPECT_THAT(err.str(), HasSubstr("does not accept the token"));
-  EXPECT_THAT(err.str(), HasSubstr("name the one that this program has "
-                                   "written"));
+  EXPECT_THAT(err.str(), HasSubstr("name the one that this program wrote"));
 }
 
 } // namespace

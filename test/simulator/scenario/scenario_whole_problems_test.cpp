@@ -174,7 +174,7 @@ TEST(scenario_problems, a_million_calls_for_one_request_are_allowed) {
   world += "[service.z]\ncalls = ['a']\n";
   EXPECT_EQ(complaint_about(world),
             "f:8:10: load.l.target: one request to \"z\" can lead to more "
-            "calls than allowed: 1000000; multiply the counts along the way");
+            "calls than allowed: 1000000; the counts along the way multiply");
 }
 
 // -- files --------------------------------------------------------------------

@@ -21,6 +21,7 @@
 #include <caisson/stack/layers/shedder_layer.hpp>
 
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,13 @@ void add_canary(layer_reader& from, stack& to) {
     to.add<canary>(std::move(config));
 }
 
+// Users return policies from functions, and keep them in containers.
+template <class Policy, class... Ts>
+policy_kind built_in(Ts&&... xs) {
+  static_assert(std::is_move_constructible_v<Policy>);
+  return kind_of<Policy>(std::forward<Ts>(xs)...);
+}
+
 policy_kind with_states(policy_kind x, std::vector<std::string_view> all) {
   x.states = std::move(all);
   return x;
@@ -93,7 +101,7 @@ policy_kind with_text(policy_kind x, kind_description text) {
 
 std::vector<policy_kind> limiting_kinds() {
   return {
-    with_text(kind_of<deadline>(),
+    with_text(built_in<deadline>(),
               {.also_known_as = "timeout, time limiter",
                .summary = "limits how long a call may take, overall or per "
                           "attempt",
@@ -104,7 +112,7 @@ std::vector<policy_kind> limiting_kinds() {
                            "inside the retrier, so that one slow attempt does "
                            "not use up the whole time; inside the semaphore, "
                            "so that waiting for a permit does not count"}}}),
-    with_text(kind_of<semaphore>(),
+    with_text(built_in<semaphore>(),
               {.also_known_as = "bulkhead, concurrency limit",
                .summary = "limits how many calls are in flight; lends permits",
                .places = {{70, "",
@@ -112,7 +120,7 @@ std::vector<policy_kind> limiting_kinds() {
                            "only while the worker works, not during "
                            "backoffs"}}}),
     with_text(
-      with_states(kind_of<adaptive_limit>(), {"measuring", "adjusting"}),
+      with_states(built_in<adaptive_limit>(), {"measuring", "adjusting"}),
       {.page = "adaptive-limit",
        .also_known_as = "adaptive concurrency, concurrency limits, gradient, "
                         "Vegas",
@@ -121,7 +129,7 @@ std::vector<policy_kind> limiting_kinds() {
        .places = {{75, "",
                    "in place of the semaphore, close to the worker, so that it "
                    "times the worker and not backoffs or other queues"}}}),
-    with_text(kind_of<limiter>(),
+    with_text(built_in<limiter>(),
               {.also_known_as = "rate limiter, token bucket, leaky bucket",
                .summary = "limits how many calls pass per unit of time",
                .places = {{60, "",
@@ -130,7 +138,7 @@ std::vector<policy_kind> limiting_kinds() {
                            "do not count as failures; inside the retrier: "
                            "retries cost tokens too"}}}),
     with_text(
-      with_states(kind_of<shedder>(), {"passing", "shedding"}),
+      with_states(built_in<shedder>(), {"passing", "shedding"}),
       {.also_known_as = "load shedding, overload control, admission control, "
                         "BBR, DAGOR",
        .summary = "rejects calls, the least important first, while the program "
@@ -139,7 +147,7 @@ std::vector<policy_kind> limiting_kinds() {
                    "outside everything that costs work or takes permits and "
                    "tokens; inside degradation, which then sees what callers "
                    "see"}}}),
-    with_text(with_states(kind_of<cooldown>(), {"passing", "cooling"}),
+    with_text(with_states(built_in<cooldown>(), {"passing", "cooling"}),
               {.also_known_as = "Retry-After for all callers, global rate "
                                 "limit pause",
                .summary = "rejects calls for as long as the worker has asked "
@@ -148,7 +156,7 @@ std::vector<policy_kind> limiting_kinds() {
                            "inside the retrier, so that it sees each attempt; "
                            "outside limiter and semaphore, so that calls which "
                            "it rejects take no tokens and no permits"}}}),
-    with_text(with_states(kind_of<throttle>(), {"passing", "throttling"}),
+    with_text(with_states(built_in<throttle>(), {"passing", "throttling"}),
               {.also_known_as = "adaptive throttling, client-side throttling, "
                                 "admission control",
                .summary = "rejects a share of the calls itself while the "
@@ -163,20 +171,21 @@ std::vector<policy_kind> limiting_kinds() {
 
 std::vector<policy_kind> repeating_kinds() {
   return {
-    with_text(with_states(kind_of<breaker>(), {"closed", "open", "half_open",
-                                               "forced_open", "forced_closed"}),
-              {.also_known_as = "circuit breaker",
-               .summary = "stops calls to a failing worker, and probes until "
-                          "it works again",
-               .places = {{50, "",
-                           "inside the retrier, so that it sees every attempt "
-                           "and refuses each one while open"}}}),
     with_text(
-      kind_of<retrier>(add_retrier),
+      with_states(built_in<breaker>(), {"closed", "open", "half_open",
+                                        "forced_open", "forced_closed"}),
+      {.also_known_as = "circuit breaker",
+       .summary = "stops calls to a failing worker, and probes until "
+                  "it works again",
+       .places = {{50, "",
+                   "inside the retrier, so that it sees every attempt "
+                   "and refuses each one while open"}}}),
+    with_text(
+      built_in<retrier>(add_retrier),
       {.also_known_as = "retry with backoff, retry budget",
        .summary = "repeats failed calls, within a budget",
        .places = {{40, "", "outside everything that it should retry"}}}),
-    with_text(with_states(kind_of<batcher>(),
+    with_text(with_states(built_in<batcher>(),
                           {"idle", "collecting", "blocked", "draining"}),
               {.also_known_as = "micro-batching, request collapser",
                .summary = "collects calls and sends them as one batch, which "
@@ -184,7 +193,7 @@ std::vector<policy_kind> repeating_kinds() {
                .places = {{80, "",
                            "inside a semaphore that should count items, "
                            "outside one that should count batches"}}}),
-    with_text(kind_of<cache>(),
+    with_text(built_in<cache>(),
               {.also_known_as = "single flight, request coalescing, "
                                 "stale-if-error, write-behind",
                .summary = "keeps answers, fetches each once for all callers, "
@@ -199,7 +208,7 @@ std::vector<policy_kind> repeating_kinds() {
 
 std::vector<policy_kind> changing_kinds() {
   return {
-    with_text(with_states(kind_of<canary>(add_canary),
+    with_text(with_states(built_in<canary>(add_canary),
                           {"waiting", "promoted", "rolled_back"}),
               {.also_known_as = "canary release, traffic splitting, traffic "
                                 "mirroring (shadowing)",
@@ -208,7 +217,7 @@ std::vector<policy_kind> changing_kinds() {
                .places = {{110, "",
                            "next to the worker: layers further in see only the "
                            "calls that the worker gets"}}}),
-    with_text(kind_of<chaos>(),
+    with_text(built_in<chaos>(),
               {.also_known_as = "fault injection",
                .summary = "injects errors, delays, lost answers and silence on "
                           "purpose, to test the others",
@@ -216,13 +225,13 @@ std::vector<policy_kind> changing_kinds() {
                            "right in front of the worker, so that all other "
                            "layers take its faults for the worker's"}}}),
     with_text(
-      with_states(kind_of<degradation>(), {"normal", "degraded"}),
+      with_states(built_in<degradation>(), {"normal", "degraded"}),
       {.also_known_as = "graceful degradation, brownout, load shedding "
                         "by feature",
        .summary = "switches features off, level by level, while a "
                   "service is overloaded or failing, and on again",
        .places = {{0, "", "outermost, where it sees what callers see"}}}),
-    with_text(with_states(kind_of<feature>(), {"on", "off"}),
+    with_text(with_states(built_in<feature>(), {"on", "off"}),
               {.page = "degradation",
                .also_known_as = "feature flag, kill switch",
                .summary = "rejects calls while the feature that they belong to "
@@ -231,8 +240,8 @@ std::vector<policy_kind> changing_kinds() {
                            "inside a fallback, outside everything that takes "
                            "permits or tokens"}}}),
     with_text(
-      kind_of<fallback>(add_fallback,
-                        "alternatives = [{ value = -1, type = 'int32' }]\n"),
+      built_in<fallback>(add_fallback,
+                         "alternatives = [{ value = -1, type = 'int32' }]\n"),
       {.also_known_as = "graceful fallback, failover to a replica",
        .summary = "answers with a value or asks another actor when the "
                   "worker fails",

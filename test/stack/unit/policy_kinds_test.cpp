@@ -3,8 +3,6 @@
 #include <support/source_dir.hpp>
 #include <support/stack_texts.hpp>
 
-#include <caisson/policies.hpp>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,19 +12,10 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace caisson::test {
 namespace {
-
-template <class... Policies>
-constexpr bool can_be_moved = (std::is_move_constructible_v<Policies> && ...);
-
-// Users return them from functions, and keep them in containers.
-static_assert(can_be_moved<adaptive_limit, batcher, breaker, cache, canary,
-                           chaos, deadline, degradation, fallback, feature,
-                           limiter, retrier, semaphore, shedder, throttle>);
 
 class every_kind : public testing::TestWithParam<policy_kind> {
 protected:

@@ -16,13 +16,21 @@ def documented():
     return set(re.findall(r"`(\w+)`", text))
 
 
+# What a metric has in place of such an ending of a gauge.
+BASE_UNITS = {"_permille": "_ratio", "_ppm": "_ratio", "_us": "_seconds"}
+
+
 def gauges():
     """The gauges of layers that the metrics have a text for."""
-    text = (ROOT / "actors/caisson/observe/detail/metric_names.cpp").read_text(
+    text = (ROOT / "actors/caisson/stack/built_in_kinds.cpp").read_text(
         encoding="utf-8")
-    table = text[text.index("known_gauges[]"):]
-    return {f"caisson_layer_{x}" for x in re.findall(
-        r'^  \{"(\w+)", "', table[:table.index("};")], re.MULTILINE)}
+    yield "caisson_layer_keys"  # Of a layer with a policy for each key.
+    # A name, a text, and perhaps another name.
+    for name, other in re.findall(
+            r'\{\s*"([a-z_]+)",\s*"[A-Z0-9][^"]*\."(?:,\s*"(\w+)")?', text):
+        for ending, base in BASE_UNITS.items():
+            name = re.sub(f"{ending}$", base, name)
+        yield f"caisson_layer_{other or name}"
 
 
 def values(query, label):
@@ -34,7 +42,7 @@ def values(query, label):
 def unknown(queries, exported):
     """What is wrong; exported(label) are the values that Prometheus knows."""
     words = documented()
-    metrics = set(exported("__name__")) | gauges() | words
+    metrics = set(exported("__name__")) | set(gauges()) | words
     known = {
         "outcome": set(exported("outcome")),
         "decision": set(exported("decision")) | words,

@@ -61,6 +61,21 @@ struct kind_place {
   std::string why = {};
 };
 
+/// A gauge of a kind of policy, or several that differ in the end of their
+/// names, in metrics.
+struct kind_gauge {
+  /// As the policy lists it, such as `failure_rate_permille`; with `label`: how
+  /// the names of all of them begin.
+  std::string_view name = {};
+  /// The help of its metric, valid as long as the program runs. If kinds have
+  /// gauges of the same name, that of the first one is that of all.
+  const char* help = "";
+  /// What the metric is called; empty: `name`, in base units.
+  std::string_view metric = {};
+  /// A label whose value is what follows `name`; empty: there is none.
+  const char* label = "";
+};
+
 /// A kind of policy for people who look for it.
 struct kind_description {
   /// Its page in docs/, if that has another name.
@@ -95,6 +110,9 @@ struct policy_kind {
   /// The values of `policy::state`, apart from those that depend on settings;
   /// empty for policies without states. Metrics have a series for each.
   std::vector<std::string_view> states = {};
+
+  /// The gauges whose metrics have a help of their own, or another name.
+  std::vector<kind_gauge> gauges = {};
 
   /// For the tables in the docs; a kind of yours needs none.
   kind_description text = {};

@@ -2,6 +2,7 @@
 #include <caisson/observe/detail/labels.hpp>
 #include <caisson/observe/detail/metric_names.hpp>
 #include <caisson/observe/metrics/detail/address.hpp>
+#include <caisson/stack/policy_kinds.hpp>
 
 #include <gtest/gtest.h>
 
@@ -102,6 +103,49 @@ TEST(metric_names, have_base_units) {
   auto part = detail::form_of_gauge("semaphore", "in_use_x_ms");
   EXPECT_STREQ(part.label, "partition");
   EXPECT_EQ(part.about, "x_ms");
+}
+
+TEST(metric_names, have_the_help_of_their_kind) {
+  struct {
+    const char* kind;
+    const char* gauge;
+    const char* help;
+  } const table[] = {
+    {"breaker", "failure_rate_permille",
+     "Share of failures in the window of a breaker."},
+    {"breaker", "window_total", "Results in the window of a breaker."},
+    {"semaphore", "waiting_a", "Calls of a partition that wait for a permit."},
+    // A metric has one, whichever kinds have it.
+    {"semaphore", "waiting",
+     "Calls that wait: for a permit, a token, a batch or a retry."},
+    {"chaos", "waiting",
+     "Calls that wait: for a permit, a token, a batch or a retry."},
+    {"mine", "limit_us",
+     "The time limit of a deadline that learns it, at present."},
+    {"breaker", "keys", "Keys that a layer knows at present."},
+    {"mine", "odd", "A gauge of a policy; the page of its kind describes it."},
+  };
+  for (auto& row : table)
+    EXPECT_STREQ(detail::form_of_gauge(row.kind, row.gauge).help, row.help);
+}
+
+TEST(metric_names, of_your_own_kinds_can_have_helps_and_labels) {
+  add_policy_kind({.name = "named",
+                   .gauges = {{"depth_us", "How deep it is."},
+                              {"room_", "Its room.", "rooms", "room"},
+                              {"waiting", "Not of semaphores."}}});
+  auto depth = detail::form_of_gauge("named", "depth_us");
+  EXPECT_EQ(depth.name, "caisson_layer_depth_seconds");
+  EXPECT_STREQ(depth.help, "How deep it is.");
+  EXPECT_EQ(depth.scale, 1e-6);
+  auto room = detail::form_of_gauge("named", "room_ns");
+  EXPECT_EQ(room.name, "caisson_layer_rooms");
+  EXPECT_STREQ(room.help, "Its room.");
+  EXPECT_STREQ(room.label, "room");
+  EXPECT_EQ(room.about, "ns");
+  EXPECT_EQ(room.scale, 1);
+  EXPECT_STREQ(detail::form_of_gauge("named", "waiting").help,
+               detail::form_of_gauge("semaphore", "waiting").help);
 }
 
 TEST(addresses, are_of_this_machine_unless_they_say_otherwise) {

@@ -61,56 +61,6 @@ constexpr gate_metric all_gate_metrics[] = {
   {"leases", "caisson_leases", measured_now, "Permits with a holder."},
   {"timers", "caisson_timers", measured_now, "Timers of calls."},
 };
-
-struct known_gauge {
-  std::string_view name;
-  const char* help;
-};
-
-constexpr known_gauge known_gauges[] = {
-  {"permits", "Permits of a semaphore, those in use included."},
-  {"in_use", "Permits of a semaphore or an adaptive limit in use."},
-  {"waiting", "Calls that wait: for a permit, a token, a batch or a retry."},
-  {"partition_in_use", "Permits that the calls of a partition have."},
-  {"partition_waiting", "Calls of a partition that wait for a permit."},
-  {"partition_guaranteed", "Permits that are guaranteed to a partition."},
-  {"tokens", "Tokens that a limiter had left after the last call."},
-  {"budget_left", "Retries that the budget of a retrier still pays for."},
-  {"alarm", "1 while a retrier hides failing first attempts."},
-  {"verifying", "Calls that a retrier verifies."},
-  {"outstanding", "Batches that were sent and not answered."},
-  {"entries", "Values that a cache holds."},
-  {"loading", "Values that a cache waits for."},
-  {"keys", "Keys that a layer knows at present."},
-  {"failure_streak", "Failures in a row that a breaker has counted."},
-  {"window_results", "Results in the window of a breaker."},
-  {"failure_rate_ratio", "Share of failures in the window of a breaker."},
-  {"slow_rate_ratio", "Share of slow calls in the window of a breaker."},
-  {"score_ratio", "Composite score of a breaker; 1 is normal."},
-  {"ramp_ratio", "Share of calls that a breaker that has closed lets pass."},
-  {"probes_in_flight", "Probes that a half-open breaker waits for."},
-  {"openings_in_a_row", "Times a breaker has opened since it was last closed."},
-  {"share_ratio", "Share of calls that a canary gets."},
-  {"canary_slow_ratio", "Share of a canary's calls above its limit."},
-  {"levels_off", "Levels that are switched off."},
-  {"level", "1 while this level is switched on, 0 while it is off."},
-  {"limit_seconds", "The time limit of a deadline that learns it, at present."},
-  {"samples", "Durations that a deadline learns its time limit from."},
-  {"on", "1 while the feature of a layer is on."},
-  {"requests", "Calls in the window of a throttle."},
-  {"accepts", "Calls in the window of a throttle that were accepted."},
-  {"limit", "The present limit of an adaptive limit."},
-  {"latency_seconds", "Latency of an adaptive limit's last window."},
-  {"baseline_seconds", "Latency without load, to an adaptive limit."},
-  {"gradient_ratio", "What an adaptive limit multiplied its limit by."},
-  {"threshold", "Level from which calls pass a shedder, of 4096; 0: all do."},
-  {"cpu_ratio", "Share of the CPU time in use, to a shedder; 0 if unknown."},
-  {"memory_ratio", "Share of the memory in use, to a shedder; 0 if unknown."},
-  {"delay_seconds", "How much longer than usual a shedder's calls take."},
-  {"in_flight", "Calls below a shedder."},
-  {"in_flight_limit", "Calls below a shedder that are no sign of overload."},
-  {"rejection_ratio", "Probability with which a throttle rejects a call."},
-};
 // clang-format on
 
 struct unit {
@@ -125,22 +75,22 @@ constexpr unit units[] = {
   {"_ms", "_seconds", 1e-3},
 };
 
-// Gauges whose names end with what they are about.
-struct family {
-  std::string_view kind;
-  std::string_view other;
-  std::string_view prefix;
-  std::string_view metric;
-  const char* label;
-};
+const kind_gauge* find_gauge(const policy_kind& kind, std::string_view name) {
+  for (const auto& x : kind.gauges)
+    if (*x.label == '\0' ? name == x.name : name.starts_with(x.name))
+      return &x;
+  return nullptr;
+}
 
-constexpr family families[] = {
-  {"degradation", "", "level_", "level", "level"},
-  {"semaphore", "adaptive_limit", "in_use_", "partition_in_use", "partition"},
-  {"semaphore", "adaptive_limit", "waiting_", "partition_waiting", "partition"},
-  {"semaphore", "adaptive_limit", "guaranteed_", "partition_guaranteed",
-   "partition"},
-};
+// Changes a name to that of its base unit.
+double use_base_unit(std::string& name) {
+  for (const auto& x : units)
+    if (name.ends_with(x.suffix)) {
+      name.replace(name.size() - x.suffix.size(), x.suffix.size(), x.base);
+      return x.scale;
+    }
+  return 1;
+}
 
 // These are about all layers, or have endings that mean something else.
 bool is_taken(std::string_view name) {
@@ -152,11 +102,21 @@ bool is_taken(std::string_view name) {
                         [&](auto x) { return name.ends_with(x); });
 }
 
-const char* help_of(std::string_view name) {
-  for (const auto& x : known_gauges)
-    if (x.name == name)
-      return x.help;
-  return "A gauge of a policy; the page of its kind describes it.";
+std::string name_in_metrics(const kind_gauge& x) {
+  std::string out{x.metric.empty() ? x.name : x.metric};
+  use_base_unit(out);
+  return out;
+}
+
+// A metric has one help, whichever kinds have it.
+const char* help_of(std::string_view metric) {
+  for (const auto& kind : policy_kinds())
+    for (const auto& x : kind.gauges)
+      if (name_in_metrics(x) == metric)
+        return x.help;
+  return metric == "keys"
+           ? "Keys that a layer knows at present."
+           : "A gauge of a policy; the page of its kind describes it.";
 }
 
 } // namespace
@@ -168,21 +128,18 @@ std::span<const gate_metric> gate_metrics() {
 gauge_form form_of_gauge(std::string_view kind, std::string_view name) {
   gauge_form form;
   std::string own{name};
-  if (name == "window_total")
-    own = "window_results";
-  for (const auto& x : families)
-    if (name.starts_with(x.prefix)
-        && (kind == x.kind || (!x.other.empty() && kind == x.other))) {
-      own = x.metric;
-      form.label = x.label;
-      form.about = label_text(name.substr(x.prefix.size()));
-    }
-  for (const auto& x : units)
-    if (form.about.empty() && own.ends_with(x.suffix)) {
-      own.replace(own.size() - x.suffix.size(), x.suffix.size(), x.base);
-      form.scale = x.scale;
-      form.negative_is_none = true;
-    }
+  const auto* known = find_policy_kind(kind);
+  if (const auto* x = known ? find_gauge(*known, name) : nullptr) {
+    if (!x->metric.empty())
+      own = x->metric;
+    form.label = x->label;
+    if (*x->label != '\0')
+      form.about = label_text(name.substr(x->name.size()));
+  }
+  if (form.about.empty()) {
+    form.scale = use_base_unit(own);
+    form.negative_is_none = form.scale != 1;
+  }
   own = metric_name(own);
   form.help = help_of(own);
   form.name = "caisson_layer_" + own + (is_taken(own) ? "_value" : "");

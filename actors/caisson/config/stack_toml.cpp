@@ -109,9 +109,10 @@ void add_key_conflicts(const stack& policies, const section& at,
                        problems& out) {
   for (auto& x : policies.key_conflicts()) {
     auto where = setting_path{} / "layer" / x.layer;
-    out.push_back({problem_kind::relation,
-                   at.path / "layer" / x.layer / "unsafe", std::move(x.what),
-                   std::string{place_of(at.table, where)}});
+    out.push_back(
+      {problem_kind::relation,
+       detail::key_conflict_path(at.path / "layer" / x.layer, x.setting),
+       std::move(x.what), std::string{place_of(at.table, where)}});
   }
 }
 

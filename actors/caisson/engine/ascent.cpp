@@ -32,7 +32,8 @@ bool ascent::pass(call_record& r, int last, outcome& o) {
     auto k = static_cast<std::size_t>(n);
     if (!is_inside(r, k))
       continue;
-    // Of this attempt for the layers below a retrier, of all of them above it.
+    // Of this attempt for the layers below one that repeats calls, of all of
+    // them above it.
     o.may_have_executed = o.may_have_executed || may_have_executed(r, k);
     auto d = complete(r, k, layers[k], o);
     if (o.as_held) [[unlikely]] {

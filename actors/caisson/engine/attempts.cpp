@@ -119,7 +119,7 @@ outcome attempts::take_answer(call_record& r, target_id from,
     o.may_have_executed = caisson::may_have_executed(*err);
   // A gate may have made other attempts, of which the adapter knows nothing.
   auto executed_before = is_gate && o.may_have_executed;
-  // Another actor, to which a fallback may turn, says nothing about the worker.
+  // Another actor, to which a layer may turn, says nothing about the worker.
   if (is_gate && o.own_error && from == worker_target)
     o.threshold = threshold_in(r.reply);
   classify(o);

@@ -126,7 +126,7 @@ next_step call_expiry::cancel() {
 // -- what is below ------------------------------------------------------------
 
 // `may_have_executed` is what each layer knows: of this attempt if it is below
-// a retrier, of all of them if it is above it.
+// one that repeats calls, of all of them if it is above it.
 void call_expiry::cut(call_record& r, int layer, const outcome& why) {
   CAISSON_ENSURE(
     r.where != phase::free

@@ -103,7 +103,7 @@ next_step child_calls::start(call_record& c,
                  c.child->waiting, call_number(c.id), contents.size());
   if (c.child->has_parents && c.child->waiting == 0)
     return next_step::finish(outcome::failure(errc::cancelled, false));
-  // Without any, a deadline layer could take the default away, and nobody would
+  // Without any, a layer could take the default deadline away, and nobody would
   // end the child.
   if (!c.child->has_parents)
     c.deadline = c.child->limit != never

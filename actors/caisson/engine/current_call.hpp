@@ -16,7 +16,7 @@ public:
   current_call(const current_call&) = delete;
   current_call& operator=(const current_call&) = delete;
 
-  /// Such as `call 7: moving, attempts: 1, time left: 2.00 s, layers: retrier`.
+  /// Such as `call 7: moving, attempts: 1, time left: 2.00 s, layers: outer`.
   [[nodiscard]] std::string describe() const override;
 
 private:

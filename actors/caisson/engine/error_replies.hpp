@@ -16,7 +16,7 @@ namespace caisson::detail {
 /// Makes an error say that the call may have been executed.
 void mark_executed(caf::message& reply);
 
-/// What the shedder of a gate says with its answer: see `outcome::threshold`.
+/// What a gate's answer says of its load: see `outcome::threshold`.
 [[nodiscard]] std::uint16_t threshold_in(const caf::message& reply);
 
 /// What came from below, with what is known here of `may_have_executed`. Moves

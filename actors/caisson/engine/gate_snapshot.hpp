@@ -41,7 +41,7 @@ struct key_snapshot {
 struct layer_snapshot {
   /// The layer's name within its gate.
   std::string name = {};
-  /// That of its policy, such as `breaker`.
+  /// That of its policy, as in configurations.
   std::string kind = {};
   /// The current mode, an operator's included.
   caisson::mode mode = caisson::mode::enforce;

@@ -82,6 +82,10 @@ public:
     return key_meaning::none;
   }
 
+  /// What it needs where that is `key_meaning::content`, and another layer
+  /// takes keys for owners.
+  [[nodiscard]] virtual key_remedy remedy_for_keys() const { return {}; }
+
   /// The layer is in no stack any more, but its policy still holds the host
   /// open, and calls still come to it (see `acts_when_off`). Until it is
   /// retired, or another stack takes it back.
@@ -271,7 +275,11 @@ private:
 ///                                const Extras&... extras)
 ///
 /// a stack is refused in which it takes keys for something else than another
-/// layer does. If its settings can change that, it overrides `key_use`.
+/// layer does. If its settings can change that, it overrides `key_use`. If
+/// there is something to be done, it overrides `remedy_for_keys`, and has a
+/// static function that says the same of a layer of that name:
+///
+///     key_remedy remedy_of(std::string_view name)
 template <class Policy>
 struct layer_of {
   using type = policy_layer<Policy>;

@@ -188,10 +188,13 @@ problems operations::key_conflict_with(std::size_t layer,
     if (other.key_use({}) != conflicts)
       continue;
     auto [by_content, by_owner] = use == key_meaning::content
-                                    ? std::pair{owner.name(), other.name()}
-                                    : std::pair{other.name(), owner.name()};
-    return {{problem_kind::relation, setting_path{} / by_content / "unsafe",
-             key_conflict_text(by_content, by_owner)}};
+                                    ? std::pair{&owner, &other}
+                                    : std::pair{&other, &owner};
+    auto remedy = by_content->remedy_for_keys();
+    return {
+      {problem_kind::relation,
+       key_conflict_path(setting_path{} / by_content->name(), remedy.setting),
+       key_conflict_text(remedy, by_owner->name())}};
   }
   return {};
 }

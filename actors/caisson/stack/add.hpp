@@ -77,7 +77,11 @@ struct layer_source {
     auto keys = key_meaning::none;
     if constexpr (requires { layer_type::meaning_of_key(c, extras...); })
       keys = layer_type::meaning_of_key(c, extras...);
-    to.layers_.push_back({c.name, std::move(check), std::move(make), keys});
+    key_remedy remedy;
+    if constexpr (requires { layer_type::remedy_of(c.name); })
+      remedy = layer_type::remedy_of(c.name);
+    to.layers_.push_back(
+      {c.name, std::move(check), std::move(make), keys, std::move(remedy)});
   }
 };
 

@@ -90,7 +90,8 @@ problems stack::check() const {
       out.push_back(std::move(p));
   for (auto& x : key_conflicts())
     out.push_back({problem_kind::relation,
-                   setting_path{} / layers_[x.layer].name / "unsafe",
+                   detail::key_conflict_path(
+                     setting_path{} / layers_[x.layer].name, x.setting),
                    std::move(x.what)});
   return out;
 }
@@ -102,8 +103,9 @@ std::vector<stack::key_conflict> stack::key_conflicts() const {
   std::vector<key_conflict> out;
   for (std::size_t i = 0; owner != layers_.end() && i < layers_.size(); ++i)
     if (layers_[i].keys == key_meaning::content)
-      out.push_back(
-        {i, detail::key_conflict_text(layers_[i].name, owner->name)});
+      out.push_back({i,
+                     detail::key_conflict_text(layers_[i].remedy, owner->name),
+                     layers_[i].remedy.setting});
   return out;
 }
 

@@ -147,6 +147,8 @@ public:
     std::size_t layer;
     /// The conflict, in words for people.
     std::string what;
+    /// The setting of the layer that is wrong; empty: none in particular.
+    std::string setting = {};
   };
 
   /// All of them; `check` reports them, too.
@@ -165,6 +167,7 @@ private:
     std::function<problems()> check;
     std::function<std::unique_ptr<layer>()> make;
     key_meaning keys = key_meaning::none;
+    key_remedy remedy = {};
   };
 
   // Names the layer, or reports a duplicate name.

@@ -1,5 +1,6 @@
 // Stacks whose layers take the key of calls for different things.
 #include <caisson/config/stack_toml.hpp>
+#include <caisson/engine/key_meaning.hpp>
 #include <caisson/policies.hpp>
 #include <caisson/settings/toml.hpp>
 #include <caisson/stack.hpp>
@@ -33,6 +34,16 @@ TEST(stack_keys, a_cache_of_keys_beside_a_policy_per_key_is_refused) {
   // In any order.
   EXPECT_EQ(stack{}.cache().add<keyed<breaker>>().key_conflicts().size(), 1u);
   EXPECT_EQ(stack{}.cache().cache().add<keyed<breaker>>().check().size(), 2u);
+}
+
+// A layer of the user's need not say more.
+TEST(stack_keys, a_layer_without_a_remedy_cannot_stand_there) {
+  EXPECT_EQ(detail::key_conflict_text({}, "limiter"),
+            "must stand in another stack: it takes the key of calls for what "
+            "they ask for, limiter for whom they belong to, and all calls of "
+            "one would get the same answer");
+  EXPECT_EQ(to_text(detail::key_conflict_path("s.mine", "")), "s.mine");
+  EXPECT_EQ(to_text(detail::key_conflict_path("s.mine", "own")), "s.mine.own");
 }
 
 TEST(stack_keys, so_is_one_beside_a_sticky_canary) {

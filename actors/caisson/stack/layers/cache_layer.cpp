@@ -62,6 +62,13 @@ cache_layer::cache_layer(const cache_config& c, cache_forms forms)
   : policy_layer<cache>(c, content_of(forms)), forms_(std::move(forms)),
     cache_(machine()) {}
 
+key_remedy cache_layer::remedy_of(std::string_view name) {
+  return {"unsafe",
+          fmt::format("must be true, or else {} needs a key of its own "
+                      "from a function (cache_forms::key)",
+                      name)};
+}
+
 void cache_layer::examine(const caf::message& content, env& e) {
   if (!std::exchange(preheated_, true) && forms_.preheat)
     preheat(e);

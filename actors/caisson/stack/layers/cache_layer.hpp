@@ -33,6 +33,11 @@ public:
     auto c = config_with(set);
     return c ? meaning_of_key(*c, forms_) : key_meaning::none;
   }
+  /// To set `unsafe`, or to give it `forms.key`.
+  [[nodiscard]] static key_remedy remedy_of(std::string_view name);
+  [[nodiscard]] key_remedy remedy_for_keys() const override {
+    return remedy_of(name());
+  }
 
   [[nodiscard]] bool handles_content() const override { return true; }
   void examine(const caf::message& content, env& e) override;

@@ -1,7 +1,9 @@
 // Traits of each kind of layer for the tests of stacks: those in
-// test/policies/NAME/actor/layer.cpp, and defaults for kinds that have none.
+// test/policies/NAME/actor/layer.cpp, and for kinds that have none those that
+// follow from the table of their settings.
 #pragma once
 
+#include <caisson/base/time.hpp>
 #include <caisson/settings/settings_text.hpp>
 #include <caisson/stack.hpp>
 #include <caisson/stack/add.hpp>
@@ -10,10 +12,12 @@
 #include <caisson/stack/policy_kinds.hpp>
 
 #include "support/random_settings.hpp"
+#include "support/setting_ranges.hpp"
 #include "support/situation.hpp"
 #include "support/stack_plan.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -58,8 +62,8 @@ struct layer_traits {
   situations::list situations = {};
 };
 
-/// Defined at namespace scope for a kind whose settings are drawn, which holds
-/// calls, or which is not like others in a plan.
+/// Defined at namespace scope for a kind which holds calls, whose settings may
+/// not be any in their ranges, or which is not like others in a plan.
 class registered_layer {
 public:
   explicit registered_layer(layer_traits x) { all().push_back(std::move(x)); }
@@ -70,7 +74,27 @@ public:
   }
 };
 
-/// Traits of a layer with its default settings.
+/// A value from the edges of the range; empty: the setting is left out.
+inline std::string some_value(const field_row& row, random_settings& r) {
+  if (row.key == "mode" || r.chance(30))
+    return {};
+  auto one_of = [&](const std::vector<std::string>& all) {
+    return all[r.number(all.size())];
+  };
+  if (row.type == "choice")
+    return one_of(setting_ranges::split(row.allowed, ", "));
+  if (!setting_ranges::has_edges(row))
+    return {};
+  auto text = one_of(setting_ranges::edges(row));
+  if (!row.type.starts_with("duration"))
+    return text;
+  // No end of a range may become an odd time beyond it; nothing of a plan takes
+  // that long.
+  auto d = parse_duration(text).value();
+  return d >= std::chrono::hours(1) ? text : r.time({d});
+}
+
+/// Traits of a layer with settings from the edges of their ranges.
 inline layer_traits default_traits(const policy_kind& kind) {
   return {.kind = kind.name,
           .add =
@@ -82,7 +106,14 @@ inline layer_traits default_traits(const policy_kind& kind) {
               layer_reader from{{values, x.name}, found};
               kind.add(from, s);
             },
-          .settings = [](random_settings&) { return texts{}; },
+          .settings =
+            [kind](random_settings& r) {
+              texts out;
+              for (const auto& row : kind.rows())
+                if (auto value = some_value(row, r); !value.empty())
+                  out[row.key] = value;
+              return out;
+            },
           .keyable = kind.keyable};
 }
 

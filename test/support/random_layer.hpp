@@ -6,6 +6,8 @@
 #include <caisson/settings/toml.hpp>
 #include <caisson/stack/policy_kinds.hpp>
 
+#include <support/setting_ranges.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -163,60 +165,28 @@ private:
   std::string from_range(const field_row& row) {
     auto is = [&](std::string_view type) { return row.type.starts_with(type); };
     if (is("boolean") || is("integer") || is("number"))
-      return one_of(edges(row));
+      return one_of(setting_ranges::edges(row));
     if (is("duration"))
-      return "\"" + one_of(edges(row)) + "\"";
+      return "\"" + one_of(setting_ranges::edges(row)) + "\"";
     if (is("choice or list"))
       return some_list(row);
     if (is("choice"))
-      return "\"" + one_of(split(row.allowed, ", ")) + "\"";
+      return "\"" + one_of(setting_ranges::split(row.allowed, ", ")) + "\"";
     if (row.allowed == "a list of strings")
       return one_of({"[\"queue_full\"]", "[\"breaker_open\", \"rate_limited\"]",
                      "[\"deadline_exceeded\", \"system_error:*\"]"});
     return {};
   }
 
-  // Its ends, its default, and something between.
-  static texts edges(const field_row& row) {
-    if (row.type.starts_with("boolean"))
-      return {"true", "false"};
-    auto ends = split(row.allowed, " to ");
-    if (ends.size() != 2)
-      throw std::logic_error{row.key + ": " + row.allowed + " is no range"};
-    texts out{ends[0], ends[1], row.value};
-    for (const auto* x : between(row.type))
-      out.emplace_back(x);
-    return out;
-  }
-
-  // Those that are out of range make the layer unsound.
-  static std::vector<const char*> between(std::string_view type) {
-    if (type.starts_with("duration"))
-      return {"1ms", "50ms", "1s"};
-    if (type.starts_with("integer"))
-      return {"1", "5", "20"};
-    return {"0.05", "0.5"};
-  }
-
   // The first names of `a, b, c, or a list of these`.
   std::string some_list(const field_row& row) {
-    auto names = split(row.allowed, ", ");
+    auto names = setting_ranges::split(row.allowed, ", ");
     names.pop_back();
     if (chance(60))
       return "\"" + one_of(names) + "\"";
     auto first = number(names.size());
     auto second = (first + 1 + number(names.size() - 1)) % names.size();
     return fmt::format("[\"{}\", \"{}\"]", names[first], names[second]);
-  }
-
-  static texts split(std::string_view all, std::string_view at) {
-    texts out;
-    for (auto i = all.find(at); i != all.npos; i = all.find(at)) {
-      out.emplace_back(all.substr(0, i));
-      all.remove_prefix(i + at.size());
-    }
-    out.emplace_back(all);
-    return out;
   }
 
   Random& random_;

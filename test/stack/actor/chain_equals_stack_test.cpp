@@ -254,7 +254,8 @@ TEST(plans, can_have_each_kind_of_policy) {
   EXPECT_EQ(planned, all);
 }
 
-// So a new kind needs no traits if its settings make no difference to a chain.
+// So a new kind needs no traits if a chain sees what a single gate sees,
+// whatever its settings.
 TEST(plans, have_default_traits_for_other_kinds) {
   auto built = [](const layer_traits& x) {
     layer_plan p{.kind = x.kind, .name = "L0", .per_key = x.keyable};
@@ -282,6 +283,40 @@ TEST(plans, have_default_traits_for_other_kinds) {
       EXPECT_EQ(rows[i].key + rows[i].value,
                 expected[i].key + expected[i].value);
   }
+}
+
+TEST(plans, draw_settings_of_other_kinds_from_their_ranges) {
+  using values = std::map<std::string, std::set<std::string>>;
+  auto drawn = [](const char* kind) {
+    auto x = default_traits(*find_policy_kind(kind));
+    values out;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+      random_settings r{plan_kind::patient, seed};
+      for (auto& [key, value] : x.settings(r))
+        out[key].insert(value);
+    }
+    return out;
+  };
+  auto keys_of = [](const values& all) {
+    std::set<std::string> out;
+    for (const auto& [key, set] : all)
+      out.insert(key);
+    return out;
+  };
+  auto all = drawn("cooldown");
+  EXPECT_EQ(keys_of(all), (std::set<std::string>{"default_time", "max_time"}));
+  EXPECT_TRUE(all["default_time"].contains("0s"));
+  EXPECT_TRUE(all["max_time"].contains("1d"));
+  // All but these are odd.
+  EXPECT_GT(all["max_time"].size(), 100u);
+  EXPECT_FALSE(all["max_time"].contains("1ms"));
+  // No name, mode or list of errors.
+  all = drawn("throttle");
+  EXPECT_EQ(keys_of(all),
+            (std::set<std::string>{"max_rejection", "min_rate", "multiplier",
+                                   "pass_after", "window"}));
+  EXPECT_EQ(all["min_rate"],
+            (std::set<std::string>{"0", "1", "5", "20", "1000000"}));
 }
 
 // The same engine, in another host; half of the gates end halfway.

@@ -37,50 +37,12 @@ public:
     throw std::logic_error{"no sound layer in a thousand"};
   }
 
-private:
-  using texts = std::vector<std::string>;
-
-  std::uint64_t number(std::uint64_t n) { return random_.below(n); }
-  bool chance(unsigned percent) { return number(100) < percent; }
-
-  const std::string& one_of(const texts& all) {
-    return all[number(all.size())];
-  }
-
-  std::string attempt() {
-    const auto& kind = kinds_[number(kinds_.size())];
-    auto out = "kind = \"" + kind.name + "\"\n" + example(kind);
-    for (const auto& row : kind.rows())
-      if (auto value = some_value(kind.name, row); !value.empty())
-        out += row.key + " = " + value + "\n";
-    // Without content: calls here have no key, either.
-    if (chance(15)) {
-      out += "per_key = { max_keys = " + one_of({"1", "10000"});
-      out += ", keyless = \"" + one_of({"pass", "share", "share", "reject"});
-      out += "\" }\n";
-    }
-    return out;
-  }
-
-  static std::string example(const policy_kind& kind) {
-    return kind.name == "fallback" ? "alternatives = [{ value = \"no\" }]\n"
-                                   : kind.example;
-  }
-
-  static bool is_sound(const std::string& layer) {
-    problems found;
-    auto root = parse_toml("[[stack.s.layer]]\n" + layer, "random", found);
-    static_cast<void>(read_stacks(root, found));
-    return found.empty();
-  }
-
-  // -- values -----------------------------------------------------------------
-
-  // Empty: the setting is left out.
-  std::string some_value(const std::string& kind, const field_row& row) {
-    // What takes long, in virtual or in real time; what is not drawn from a
-    // range; and what has no effect at its default.
-    static const std::map<std::string, texts> chosen = {
+  /// By the name of a setting, of one kind or of all that have it. What takes
+  /// long, in virtual or in real time; what is not drawn from a range; and what
+  /// has no effect at its default.
+  static const std::map<std::string, std::vector<std::string>>&
+  chosen_values() {
+    static const std::map<std::string, texts> all = {
       {"mode", {"", "", "", "\"observe\"", "\"off\""}},
       {"retrier.max_attempts", {"1", "2", "5"}},
       {"retrier.backoff", delays()},
@@ -145,6 +107,51 @@ private:
       {"max_delayed", {""}},
       {"feature.feature", {"\"core\"", "\"checks\"", "\"extras\""}},
     };
+    return all;
+  }
+
+private:
+  using texts = std::vector<std::string>;
+
+  std::uint64_t number(std::uint64_t n) { return random_.below(n); }
+  bool chance(unsigned percent) { return number(100) < percent; }
+
+  const std::string& one_of(const texts& all) {
+    return all[number(all.size())];
+  }
+
+  std::string attempt() {
+    const auto& kind = kinds_[number(kinds_.size())];
+    auto out = "kind = \"" + kind.name + "\"\n" + example(kind);
+    for (const auto& row : kind.rows())
+      if (auto value = some_value(kind.name, row); !value.empty())
+        out += row.key + " = " + value + "\n";
+    // Without content: calls here have no key, either.
+    if (chance(15)) {
+      out += "per_key = { max_keys = " + one_of({"1", "10000"});
+      out += ", keyless = \"" + one_of({"pass", "share", "share", "reject"});
+      out += "\" }\n";
+    }
+    return out;
+  }
+
+  static std::string example(const policy_kind& kind) {
+    return kind.name == "fallback" ? "alternatives = [{ value = \"no\" }]\n"
+                                   : kind.example;
+  }
+
+  static bool is_sound(const std::string& layer) {
+    problems found;
+    auto root = parse_toml("[[stack.s.layer]]\n" + layer, "random", found);
+    static_cast<void>(read_stacks(root, found));
+    return found.empty();
+  }
+
+  // -- values -----------------------------------------------------------------
+
+  // Empty: the setting is left out.
+  std::string some_value(const std::string& kind, const field_row& row) {
+    const auto& chosen = chosen_values();
     for (const auto& name : {kind + "." + row.key, row.key})
       if (auto i = chosen.find(name); i != chosen.end())
         return one_of(i->second);

@@ -392,5 +392,37 @@ TEST(shed_levels, forget_calls_that_stay_away_no_more) {
   EXPECT_EQ(h.levels.share(), 0.5);
 }
 
+// A level that passes again has nobody who stays away.
+TEST(shed_levels, count_no_calls_that_stayed_away_from_what_passes) {
+  levels_rig h;
+  auto offer_all = [&] {
+    h.offer_of(0, 127, 1'000);
+    h.offer_of(-1, 0, 1'000);
+  };
+  offer_all();
+  h.offer_of(0, 0, 1'000);
+  h.levels.tighten(1.0 / 3, 0);
+  EXPECT_EQ(h.levels.threshold(), shed_levels::level_of(0, 0) + 1);
+  offer_all();
+  h.offer_samples(0, 0, 10, 100);
+  h.levels.relax(2, 0);
+  EXPECT_EQ(h.levels.threshold(), shed_levels::level_of(-1, 0) + 1);
+  h.offer_of(0, 127, 1'000);
+  h.offer_of(0, 0, 1'000);
+  EXPECT_EQ(h.levels.share(), 1);
+}
+
+TEST(shed_levels, begin_another_average_when_all_have_passed) {
+  levels_rig h;
+  for (int i = 0; i < 3; ++i) {
+    h.shed_half();
+    h.offer_of(0, 127, 1'000);
+    h.offer_samples(0, 0, 10, 100);
+    EXPECT_NEAR(h.levels.share(), 0.5, 1e-6);
+    h.levels.relax(3, 0);
+    EXPECT_FALSE(h.levels.sheds());
+  }
+}
+
 } // namespace
 } // namespace caisson::detail

@@ -74,8 +74,8 @@ run_result run_result_of(const arm_result& r,
     add(name);
   for (auto name : metric_names_of(request_columns))
     add(std::string{name});
-  for (const auto& x : run_metric_texts)
-    add(std::string{x.name});
+  for (auto name : metric_names_of(run_columns))
+    add(std::string{name});
   for (auto name : metric_names_of(latency_columns))
     add("latency." + std::string{name});
   return out;

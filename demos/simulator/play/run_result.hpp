@@ -1,7 +1,7 @@
 // Stored result of one run of a sweep.
 #pragma once
 
-#include <simulator/scenario/verdict_kind.hpp>
+#include <simulator/results/verdict_kind.hpp>
 #include <simulator/world/result.hpp>
 
 #include <cstdint>

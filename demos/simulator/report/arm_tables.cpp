@@ -1,9 +1,10 @@
 #include <simulator/report/arm_tables.hpp>
 #include <simulator/report/headline.hpp>
 #include <simulator/report/numbers.hpp>
+#include <simulator/report/shown_numbers.hpp>
 #include <simulator/report/table.hpp>
 #include <simulator/report/text.hpp>
-#include <simulator/scenario/verdict_kind.hpp>
+#include <simulator/results/verdict_kind.hpp>
 
 #include <caisson/settings/settings_text.hpp>
 
@@ -67,8 +68,7 @@ void add_numbers(std::vector<std::string>& to, const Record& x,
     else if (c->stored())
       to.push_back(grouped(x.*field_of(*c)));
     else
-      to.push_back(
-        fmt::format("{:.{}f}", n, c->kind == column_kind::rate ? 1 : 2));
+      to.push_back(fmt::format("{:.{}f}", n, digits_of(c->kind)));
   }
 }
 

@@ -3,7 +3,6 @@
 #include <simulator/report/metric_parts.hpp>
 #include <simulator/report/numbers.hpp>
 #include <simulator/report/ranges.hpp>
-#include <simulator/report/verdict.hpp>
 #include <simulator/scenario/faults.hpp>
 #include <simulator/scenario/replicas.hpp>
 #include <simulator/world/world_plan.hpp>

@@ -2,7 +2,7 @@
 #include <simulator/report/json_layout.hpp>
 #include <simulator/report/json_values.hpp>
 #include <simulator/report/metrics.hpp>
-#include <simulator/scenario/verdict_kind.hpp>
+#include <simulator/results/verdict_kind.hpp>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -278,10 +278,10 @@ json arm_values(const arm_result& r) {
     {"success", success_of(r.totals.good, r.totals.offered)},
     {"amplification", metric_of(r, "amplification")},
     {"totals", to_json(r.totals)},
-    {"unanswered", r.unanswered},
-    {"answered_twice", r.answered_twice},
-    {"latency", to_json(r.latency)},
   };
+  const run_summary& whole = r;
+  add_stored(out, run_columns, whole, whole);
+  out["latency"] = to_json(r.latency);
   json operations = json::object();
   for (const auto& [operation, latency] : r.by_operation)
     operations[operation] = to_json(latency);
@@ -304,9 +304,8 @@ json summary_values(const arm_summary& s) {
   out["stuck"] = s.count(verdict_kind::stuck);
   out["no_fault"] = s.count(verdict_kind::no_fault);
   out["relapsed"] = s.relapsed;
-  out["recovery"] = to_json(s.recovery);
-  out["success"] = to_json(s.success);
-  out["p99"] = to_json(s.p99);
+  for (const auto& x : s.numbers)
+    out[x.column.name] = to_json(x.values);
   return out;
 }
 

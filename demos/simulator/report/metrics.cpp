@@ -4,7 +4,6 @@
 #include <simulator/report/metric_parts.hpp>
 #include <simulator/report/ranges.hpp>
 #include <simulator/report/threshold_times.hpp>
-#include <simulator/report/verdict.hpp>
 #include <simulator/scenario/metric_names.hpp>
 
 #include <caisson/policy/errc.hpp>
@@ -21,30 +20,6 @@ namespace caisson::sim {
 namespace {
 
 constexpr auto infinity = std::numeric_limits<double>::infinity();
-
-// -- tables of names ----------------------------------------------------------
-
-// What is only known of a run as a whole.
-struct run_metric {
-  std::string_view name;
-  double (*value)(const arm_result& r);
-};
-
-constexpr run_metric run_metrics[] = {
-  {"unanswered", [](auto& r) { return real(r.unanswered); }},
-  {"recovery",
-   [](auto& r) {
-     auto t = recovery_time(r);
-     return t ? to_seconds(*t) : infinity;
-   }},
-  {"recovered_at",
-   [](auto& r) { return r.recovered_at ? real(*r.recovered_at) : infinity; }},
-  {"relapses", [](auto& r) { return real(r.relapses.size()); }},
-};
-
-// Scenarios are checked against the names before there is a result.
-static_assert(std::ranges::equal(run_metrics, run_metric_texts, {},
-                                 &run_metric::name, &run_metric_text::name));
 
 // -- parts of a run -----------------------------------------------------------
 
@@ -236,8 +211,8 @@ double gate_metric(const arm_result& r, std::string_view name) {
 
 // What is only known of a run as a whole; nothing if it is not such a name.
 std::optional<double> whole_metric(const arm_result& r, std::string_view name) {
-  if (auto m = column_named(run_metrics, name))
-    return m->value(r);
+  if (auto c = column_of_metric(run_columns, name))
+    return number_of<run_summary>(*c, r);
   if (auto rest = after_prefix(name, "latency."))
     return latency_metric_of(r.latency, *rest, false);
   if (auto rest = after_prefix(name, "operation."))

@@ -1,4 +1,3 @@
-#include <simulator/report/metrics.hpp>
 #include <simulator/report/report.hpp>
 
 #include <algorithm>
@@ -38,25 +37,26 @@ std::vector<arm_summary> summaries(const report& r) {
   for (const auto& arm : r.arms) {
     auto& s = out.emplace_back();
     s.name = arm.name;
-    std::vector<double> recovery;
-    std::vector<double> success;
-    std::vector<double> p99;
+    std::vector<std::vector<double>> known;
+    for (const auto& x : numbers_of(arm_result{}, output::brief)) {
+      s.numbers.push_back({.column = x.column, .values = {}});
+      known.emplace_back();
+    }
     for (auto result : results_of(r, arm.name)) {
       if (result->interrupted)
         continue;
       ++s.runs;
       ++s.verdicts[static_cast<std::size_t>(result->verdict)];
       s.relapsed += !result->relapses.empty();
-      if (result->verdict != verdict_kind::no_fault)
-        recovery.push_back(metric_of(*result, "recovery"));
-      if (result->totals.offered > 0)
-        success.push_back(metric_of(*result, "success"));
-      if (result->latency.count > 0)
-        p99.push_back(to_seconds(result->latency.p99));
+      std::size_t i = 0;
+      for (const auto& x : numbers_of(*result, output::brief)) {
+        if (x.value)
+          known[i].push_back(*x.value);
+        ++i;
+      }
     }
-    s.recovery = spread_of(std::move(recovery));
-    s.success = spread_of(std::move(success));
-    s.p99 = spread_of(std::move(p99));
+    for (std::size_t i = 0; i < known.size(); ++i)
+      s.numbers[i].values = spread_of(std::move(known[i]));
   }
   return out;
 }

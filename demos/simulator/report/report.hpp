@@ -1,8 +1,9 @@
 // All that one `caisson run` has executed, for those that print it.
 #pragma once
 
+#include <simulator/report/shown_numbers.hpp>
+#include <simulator/results/verdict_kind.hpp>
 #include <simulator/scenario/scenario.hpp>
-#include <simulator/scenario/verdict_kind.hpp>
 #include <simulator/world/result.hpp>
 
 #include <array>
@@ -61,6 +62,12 @@ struct spread {
 
 [[nodiscard]] spread spread_of(std::vector<double> xs);
 
+/// A number over all seeds.
+struct column_spread {
+  shown_column column;
+  spread values;
+};
+
 /// One arm over all seeds. Interrupted runs are left out.
 struct arm_summary {
   std::string name;
@@ -69,12 +76,9 @@ struct arm_summary {
   std::array<std::uint64_t, all_verdicts.size()> verdicts = {};
   /// Runs with at least one relapse, whatever their verdict.
   std::uint64_t relapsed = 0;
-  /// Seconds; infinite for runs that never recover. Runs without a fault are
-  /// left out.
-  spread recovery;
-  spread success;
-  /// Seconds.
-  spread p99;
+  /// By the columns that are for all seeds, in their order. Runs without such a
+  /// number are left out.
+  std::vector<column_spread> numbers;
 
   [[nodiscard]] std::uint64_t count(verdict_kind v) const {
     return verdicts[static_cast<std::size_t>(v)];

@@ -5,8 +5,7 @@
 #include <simulator/report/table.hpp>
 #include <simulator/report/text.hpp>
 #include <simulator/report/timeline.hpp>
-#include <simulator/report/verdict.hpp>
-#include <simulator/scenario/verdict_kind.hpp>
+#include <simulator/results/verdict_kind.hpp>
 
 #include <caisson/base/hash.hpp>
 #include <caisson/settings/settings_text.hpp>
@@ -128,19 +127,42 @@ void write_timeline(std::ostream& out, const report& r, bool ascii,
 
 // -- several seeds ------------------------------------------------------------
 
-template <class Text>
-std::string spread_text(const spread& s, Text text) {
-  return fmt::format("{} / {} / {}", text(s.min), text(s.median), text(s.max));
-}
-
 std::string recovery_text(double s) {
   if (std::isnan(s))
     return "-";
   return std::isinf(s) ? "never" : short_seconds(from_seconds(s));
 }
 
-std::string p99_text(double s) {
-  return std::isnan(s) ? "-" : short_time(from_seconds(s));
+std::string number_text(const shown_column& c, double x) {
+  if (c.kind == column_kind::run_time)
+    return recovery_text(x);
+  if (std::isnan(x))
+    return "-";
+  switch (c.unit) {
+    case metric_unit::share:
+      return percent(x);
+    case metric_unit::seconds:
+      return short_time(from_seconds(x));
+    case metric_unit::none:
+      break;
+  }
+  return c.digits > 0 ? fmt::format("{:.{}f}", x, c.digits)
+                      : grouped(static_cast<std::uint64_t>(std::llround(x)));
+}
+
+// `recovery, success and p99`.
+std::string headings_of(const std::vector<shown_number>& numbers) {
+  std::string out;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    out += i == 0 ? "" : i + 1 < numbers.size() ? ", " : " and ";
+    out += numbers[i].column.heading;
+  }
+  return out;
+}
+
+std::string spread_text(const shown_column& c, const spread& s) {
+  return fmt::format("{} / {} / {}", number_text(c, s.min),
+                     number_text(c, s.median), number_text(c, s.max));
 }
 
 // Those that are shown: all, but for runs without a fault if there are none.
@@ -163,8 +185,9 @@ void write_seeds(std::ostream& out, const report& r, std::size_t width) {
                                       [](auto& s) { return s.relapsed > 0; });
   if (relapses)
     columns.push_back({"relapsed"});
-  for (auto name : {"recovery", "success", "p99"})
-    columns.push_back({name, align::left});
+  auto numbers = numbers_of(arm_result{}, output::brief);
+  for (const auto& x : numbers)
+    columns.push_back({std::string{x.column.heading}, align::left});
   text_table table{std::move(columns)};
   for (const auto& s : arms) {
     std::vector<std::string> row{s.name, grouped(s.runs)};
@@ -172,13 +195,12 @@ void write_seeds(std::ostream& out, const report& r, std::size_t width) {
       row.push_back(short_percent(s.count(v), s.runs));
     if (relapses)
       row.push_back(short_percent(s.relapsed, s.runs));
-    row.push_back(spread_text(s.recovery, recovery_text));
-    row.push_back(spread_text(s.success, [](double x) { return percent(x); }));
-    row.push_back(spread_text(s.p99, p99_text));
+    for (const auto& x : s.numbers)
+      row.push_back(spread_text(x.column, x.values));
     table.row(std::move(row));
   }
   table.write(out, width);
-  out << "recovery, success and p99: min / median / max\n";
+  out << headings_of(numbers) << ": min / median / max\n";
 }
 
 // -- what was checked ---------------------------------------------------------

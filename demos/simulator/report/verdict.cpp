@@ -205,12 +205,4 @@ void decide_verdict(arm_result& r) {
     r.verdict = verdict_kind::stuck;
 }
 
-std::optional<duration> recovery_time(const arm_result& r) {
-  if (!r.recovered_at)
-    return std::nullopt;
-  auto at = duration{std::chrono::seconds{*r.recovered_at}};
-  return std::max(duration::zero(),
-                  at - r.recovery_from.value_or(duration::zero()));
-}
-
 } // namespace caisson::sim

@@ -39,6 +39,8 @@ enum class column_kind : std::uint8_t {
   /// Per second, or of other columns.
   rate,
   ratio,
+  /// In seconds, of the time of the run; infinite if it never comes.
+  run_time,
 };
 
 /// How a number reads.
@@ -48,13 +50,34 @@ enum class metric_unit : std::uint8_t { none, seconds, share };
 enum class tune_sense : std::uint8_t { less, more };
 
 /// Outputs that have only some columns, each in an order of its own.
-enum class output : std::uint8_t { csv, html, text };
+enum class output : std::uint8_t {
+  csv,
+  /// What the page of a run has of each row.
+  html,
+  /// Of these, the numbers of a second, and the curves.
+  second,
+  curve,
+  /// On the page, the card of an arm.
+  card,
+  /// The few numbers of all seeds, and on the page of a load.
+  brief,
+  text,
+};
 
 /// The place of a column in an output that does not have it.
 inline constexpr std::int8_t absent = -1;
 
 /// What `expect`, `sweep` and `tune` call a column that they do not know.
 inline constexpr std::string_view no_metric = "-";
+
+/// Places and the heading on the page of a run.
+struct page_traits {
+  std::int8_t second = absent;
+  std::int8_t curve = absent;
+  std::int8_t card = absent;
+  /// Empty: as in the terminal.
+  std::string_view heading = {};
+};
 
 /// What outputs make of a column.
 struct column_traits {
@@ -69,6 +92,8 @@ struct column_traits {
   std::int8_t csv = absent;
   std::int8_t html = absent;
   std::int8_t text = absent;
+  std::int8_t brief = absent;
+  page_traits page = {};
   /// In the terminal; empty: as JSON.
   std::string_view heading = {};
   /// The counter in traces; empty: there is none.
@@ -92,6 +117,12 @@ constexpr column_traits shown(std::int8_t csv, std::int8_t html,
 /// The same with a counter in traces.
 constexpr column_traits traced(column_traits traits, std::string_view counter) {
   traits.counter = counter;
+  return traits;
+}
+
+/// The same shown on the page of a run.
+constexpr column_traits on_page(column_traits traits, page_traits page) {
+  traits.page = page;
   return traits;
 }
 
@@ -125,10 +156,27 @@ struct result_column {
   [[nodiscard]] constexpr std::string_view heading() const {
     return traits.heading.empty() ? name : traits.heading;
   }
+  [[nodiscard]] constexpr std::string_view page_heading() const {
+    return traits.page.heading.empty() ? heading() : traits.page.heading;
+  }
   [[nodiscard]] constexpr std::int8_t place_in(output o) const {
-    return o == output::csv    ? traits.csv
-           : o == output::html ? traits.html
-                               : traits.text;
+    switch (o) {
+      case output::csv:
+        return traits.csv;
+      case output::html:
+        return traits.html;
+      case output::second:
+        return traits.page.second;
+      case output::curve:
+        return traits.page.curve;
+      case output::card:
+        return traits.page.card;
+      case output::brief:
+        return traits.brief;
+      case output::text:
+        return traits.text;
+    }
+    return absent;
   }
 };
 

@@ -87,11 +87,15 @@ inline constexpr result_column<edge_summary> edge_columns[] = {
 };
 
 inline constexpr result_column<edge_row> edge_row_columns[] = {
-  {"calls", &edge_row::calls, column_kind::sum, {}, shown(absent, 1)},
+  {"calls",
+   &edge_row::calls,
+   column_kind::sum,
+   {},
+   on_page(shown(absent, 1), {.second = 1})},
   {"failed", &edge_row::failed, column_kind::sum,
    "only on the page: those that ended with an error or by the client's "
    "timeout",
-   shown(absent, 1)},
+   on_page(shown(absent, 1), {.second = 1})},
 };
 
 inline constexpr result_column<connection_summary> connection_columns[] = {
@@ -122,11 +126,13 @@ inline constexpr result_column<connection_summary> connection_columns[] = {
 /// A metric of connections can be that of some rows if both tables have it.
 inline constexpr result_column<connection_row> connection_row_columns[] = {
   {"used", &connection_row::used, column_kind::level,
-   "connections in use at its end", shown(1, 1)},
+   "connections in use at its end",
+   on_page(shown(1, 1), {.second = 1, .heading = "in use"})},
   {"used_max", &connection_row::used_max, column_kind::largest,
    "the most of them within it", shown(1, absent)},
   {"waiting", &connection_row::waiting, column_kind::level,
-   "calls that wait for one at its end", shown(1, 1)},
+   "calls that wait for one at its end",
+   on_page(shown(1, 1), {.second = 1, .heading = "wait"})},
   {"waiting_max", &connection_row::waiting_max, column_kind::largest,
    "the most of them within it", shown(1, 3)},
   {"refused", &connection_row::refused, column_kind::sum,
@@ -135,7 +141,7 @@ inline constexpr result_column<connection_row> connection_row_columns[] = {
    "calls that waited for too long", shown(1, absent)},
   {"no_connection", [](auto& c) { return real(c.refused + c.expired); },
    column_kind::sum, "only on the page: `refused` and `expired` together",
-   shown(absent, 2)},
+   on_page(shown(absent, 2), {.second = 1, .heading = "got none"})},
 };
 
 } // namespace caisson::sim

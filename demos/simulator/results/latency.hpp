@@ -23,27 +23,38 @@ struct latency_summary {
 
 constexpr result_column<latency_summary>
 latency_column(std::string_view name, duration latency_summary::*field,
-               column_kind kind, std::int8_t csv, std::int8_t html,
-               std::int8_t text = absent) {
-  auto traits = shown(csv, html, text, tune_sense::less);
+               column_kind kind, std::string_view help, column_traits traits) {
   traits.unit = metric_unit::seconds;
-  return {name, field, kind, "", traits};
+  traits.sense = tune_sense::less;
+  return {name, field, kind, help, traits};
 }
 
 /// In CSV their names follow `latency_`.
 inline constexpr result_column<latency_summary> latency_columns[] = {
-  {"count", &latency_summary::count, column_kind::sum, "", called(no_metric)},
-  latency_column("mean", &latency_summary::mean, column_kind::mean, 1, absent),
-  latency_column("p50", &latency_summary::p50, column_kind::percentile, 1, 1,
-                 1),
-  latency_column("p90", &latency_summary::p90, column_kind::percentile, absent,
-                 absent),
-  latency_column("p95", &latency_summary::p95, column_kind::percentile, 1, 1),
-  latency_column("p99", &latency_summary::p99, column_kind::percentile, 1, 1,
-                 1),
+  {"count", &latency_summary::count, column_kind::sum,
+   "requests answered with success", called(no_metric)},
+  latency_column("mean", &latency_summary::mean, column_kind::mean,
+                 "their mean latency", {.csv = 1}),
+  latency_column(
+    "p50", &latency_summary::p50, column_kind::percentile,
+    "what 50 % of them do not exceed",
+    {.csv = 1, .html = 1, .text = 1, .page = {.curve = 1, .card = 1}}),
+  latency_column("p90", &latency_summary::p90, column_kind::percentile,
+                 "what 90 % of them do not exceed", {}),
+  latency_column("p95", &latency_summary::p95, column_kind::percentile,
+                 "what 95 % of them do not exceed",
+                 {.csv = 1, .html = 1, .page = {.curve = 1}}),
+  latency_column("p99", &latency_summary::p99, column_kind::percentile,
+                 "what 99 % of them do not exceed",
+                 {.csv = 1,
+                  .html = 1,
+                  .text = 1,
+                  .brief = 1,
+                  .page = {.curve = 1, .card = 1}}),
   latency_column("p999", &latency_summary::p999, column_kind::percentile,
-                 absent, absent),
-  latency_column("max", &latency_summary::max, column_kind::largest, 1, 1),
+                 "what 99.9 % of them do not exceed", {}),
+  latency_column("max", &latency_summary::max, column_kind::largest,
+                 "the largest", {.csv = 1, .html = 1}),
 };
 
 } // namespace caisson::sim

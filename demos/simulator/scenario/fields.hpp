@@ -1,9 +1,9 @@
 // The fields of a scenario's flat tables, and what their choices are called.
 #pragma once
 
+#include <simulator/results/verdict_kind.hpp>
 #include <simulator/scenario/checks.hpp>
 #include <simulator/scenario/scenario.hpp>
-#include <simulator/scenario/verdict_kind.hpp>
 
 #include <chrono>
 #include <string_view>

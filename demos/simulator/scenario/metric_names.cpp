@@ -2,6 +2,7 @@
 
 #include <simulator/results/edges.hpp>
 #include <simulator/results/requests.hpp>
+#include <simulator/results/run.hpp>
 #include <simulator/results/services.hpp>
 #include <simulator/scenario/threshold.hpp>
 
@@ -46,9 +47,8 @@ metric_text text_of(std::string_view metric) {
   if (is_of("edge."))
     return text_in(edge_columns, last)
       .value_or(text_in(connection_columns, last).value_or(metric_text{}));
-  if (auto x = column_named(run_metric_texts, metric))
-    return {x->unit, tune_sense::less};
-  return text_in(request_columns, metric).value_or(metric_text{});
+  return text_in(request_columns, metric)
+    .value_or(text_in(run_columns, metric).value_or(metric_text{}));
 }
 
 } // namespace
@@ -60,8 +60,7 @@ std::vector<std::string> metric_names() {
       out.push_back(std::string{prefix} + std::string{name});
   };
   add("", request_columns);
-  for (const auto& x : run_metric_texts)
-    out.emplace_back(x.name);
+  add("", run_columns);
   out.emplace_back("errors.*");
   add("latency.", latency_columns);
   out.emplace_back("operation.*.count");

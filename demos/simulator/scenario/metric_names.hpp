@@ -10,18 +10,6 @@
 
 namespace caisson::sim {
 
-/// What is only known of a run as a whole.
-struct run_metric_text {
-  std::string_view name;
-  metric_unit unit = metric_unit::none;
-};
-inline constexpr run_metric_text run_metric_texts[] = {
-  {"unanswered"},
-  {"recovery", metric_unit::seconds},
-  {"recovered_at", metric_unit::seconds},
-  {"relapses"},
-};
-
 /// All names of numbers of any arm, those with a `*` standing for a name or an
 /// error's kind.
 [[nodiscard]] std::vector<std::string> metric_names();

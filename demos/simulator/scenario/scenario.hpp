@@ -1,13 +1,13 @@
 // A scenario: a world, its load, its faults, and several arms.
 #pragma once
 
+#include <simulator/results/verdict_kind.hpp>
 #include <simulator/scenario/count_value.hpp>
 #include <simulator/scenario/distribution.hpp>
 #include <simulator/scenario/edge_config.hpp>
 #include <simulator/scenario/load_recording.hpp>
 #include <simulator/scenario/sweep_config.hpp>
 #include <simulator/scenario/tune_config.hpp>
-#include <simulator/scenario/verdict_kind.hpp>
 #include <simulator/scenario/zone_config.hpp>
 
 #include <caisson/policy/schedule_settings.hpp>

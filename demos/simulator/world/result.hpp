@@ -1,8 +1,8 @@
 // Numbers of a run of one arm.
 #pragma once
 
+#include <simulator/results/run.hpp>
 #include <simulator/scenario/fault_times.hpp>
-#include <simulator/scenario/verdict_kind.hpp>
 #include <simulator/world/result_row.hpp>
 
 #include <caisson/base/time.hpp>
@@ -39,16 +39,6 @@ struct gate_summary {
   std::vector<layer> layers;
 };
 
-/// A time in which a run that had been well was not.
-struct relapse {
-  /// The last second of the first bad window: the one that made it bad.
-  std::uint32_t at = 0;
-  /// The second from which on it was well again; nothing if it never was.
-  std::optional<std::uint32_t> until;
-
-  friend bool operator==(const relapse&, const relapse&) = default;
-};
-
 /// When something was so for the first time.
 struct threshold_time {
   /// As it was asked for: `first(NAME OP NUMBER)` and from when to when.
@@ -79,7 +69,7 @@ struct violation {
   friend bool operator==(const violation&, const violation&) = default;
 };
 
-struct arm_result {
+struct arm_result : run_summary {
   std::string name;
   std::string title;
   std::uint64_t seed = 0;
@@ -92,23 +82,12 @@ struct arm_result {
   bool interrupted = false;
 
   request_counts totals;
-  /// Begun, but without an answer when the run ended.
-  std::uint64_t unanswered = 0;
-  /// Answered more than once; anything but 0 is a bug of Caisson.
-  std::uint64_t answered_twice = 0;
   latency_summary latency;
   /// By operation that a load asks for, in the order of names.
   std::map<std::string, latency_summary> by_operation;
   /// In the order of the arm.
   std::vector<load_summary> loads;
 
-  verdict_kind verdict = verdict_kind::degraded;
-  /// From when on recovery was looked for; nothing if there was no fault.
-  std::optional<duration> recovery_from;
-  /// The second from which on it was well until the end.
-  std::optional<std::uint32_t> recovered_at;
-  /// In their order; those after a first good window.
-  std::vector<relapse> relapses;
   /// What should be known about the verdict.
   std::vector<std::string> warnings;
 

@@ -1,10 +1,12 @@
 // The tables of columns that all outputs of results go by.
 #include <simulator/results/edges.hpp>
 #include <simulator/results/requests.hpp>
+#include <simulator/results/run.hpp>
 #include <simulator/results/services.hpp>
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,7 @@ void expect_distinct(const Table& table) {
 
 TEST(result_columns, have_each_name_once) {
   expect_distinct(latency_columns);
+  expect_distinct(run_columns);
   expect_distinct(request_columns);
   expect_distinct(load_columns);
   expect_distinct(load_row_columns);
@@ -82,6 +85,48 @@ TEST(result_columns, are_in_the_order_of_their_places) {
     names.push_back(c->name);
   EXPECT_EQ(names, (std::vector<std::string_view>{
                      "used", "waiting", "no_connection", "waiting_max"}));
+}
+
+// What the page shows of a row must be in its rows.
+template <class Table>
+void expect_shown_of_rows(const Table& table) {
+  for (const auto& c : table)
+    if (c.place_in(output::second) != absent
+        || c.place_in(output::curve) != absent) {
+      EXPECT_NE(c.place_in(output::html), absent) << c.name;
+      EXPECT_TRUE(c.traits.unit != metric_unit::share) << c.name;
+    }
+}
+
+TEST(result_columns, that_a_page_shows_of_rows_are_in_its_rows) {
+  expect_shown_of_rows(request_columns);
+  expect_shown_of_rows(latency_columns);
+  expect_shown_of_rows(load_row_columns);
+  expect_shown_of_rows(service_row_columns);
+  expect_shown_of_rows(edge_row_columns);
+  expect_shown_of_rows(connection_row_columns);
+}
+
+// What is infinite if it never comes cannot be a count.
+TEST(result_columns, of_a_run_know_what_never_came) {
+  constexpr auto infinity = std::numeric_limits<double>::infinity();
+  run_summary r;
+  r.unanswered = 3;
+  r.relapses = {{.at = 5, .until = 7}, {.at = 9, .until = {}}};
+  auto number = [&](std::string_view metric) {
+    return number_of(*column_of_metric(run_columns, metric), r);
+  };
+  EXPECT_EQ(number("unanswered"), 3);
+  EXPECT_EQ(number("relapses"), 2);
+  EXPECT_EQ(number("recovery"), infinity);
+  EXPECT_EQ(number("recovered_at"), infinity);
+  EXPECT_EQ(column_of_metric(run_columns, "answered_twice"), nullptr);
+  r.recovery_from = 9500ms;
+  r.recovered_at = 12;
+  EXPECT_EQ(number("recovery"), 2.5);
+  EXPECT_EQ(number("recovered_at"), 12);
+  r.recovered_at = 9;
+  EXPECT_EQ(number("recovery"), 0) << "well before the fault is gone";
 }
 
 TEST(result_columns, give_numbers_of_each_sort) {

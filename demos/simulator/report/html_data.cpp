@@ -3,6 +3,7 @@
 #include <simulator/report/html_data.hpp>
 #include <simulator/report/html_policies.hpp>
 #include <simulator/report/html_samples.hpp>
+#include <simulator/report/html_shown.hpp>
 #include <simulator/report/json_values.hpp>
 #include <simulator/report/shown_faults.hpp>
 #include <simulator/report/text.hpp>
@@ -204,6 +205,8 @@ json arm_data(const arm_config& arm, const arm_result& r, std::uint32_t step) {
            {"headline", headline(arm, r)},
            {"verdict_text", verdict_text(r)},
            {"result", std::move(result)},
+           {"card", card_values(r)},
+           {"card_loads", load_card_values(r)},
            {"faults", faults_of(plan, r)},
            {"loads", loads_of(arm)},
            {"services", services_of(arm)},
@@ -256,6 +259,7 @@ json html_data(const report& r, const html_source& source) {
            {"failures", r.failures},
            {"verdicts", std::move(verdicts)},
            {"step", step},
+           {"columns", shown_columns()},
            {"arm_names", std::move(names)}};
   out.update(policy_values(r));
   auto arms = json::array();

@@ -269,6 +269,59 @@ timeout = "30ms"
        [[12000, 12000, 32000, "done"]]]]}])"));
 }
 
+// Every kind of unit, and what tells texts apart.
+TEST(html_data, has_the_columns_that_it_shows) {
+  auto columns = data_in(page_of(shop_report()))["columns"];
+  EXPECT_EQ(columns["seeds"], json::parse(R"([
+    {"key": "recovery", "heading": "recovery", "unit": "run_time"},
+    {"key": "success", "heading": "success", "unit": "share"},
+    {"key": "p99", "heading": "p99", "unit": "seconds", "of_good": true}])"));
+  EXPECT_EQ(columns["card"][1], json::parse(R"(
+    {"key": "amplification", "heading": "attempts per request",
+     "unit": "none", "digits": 2})"));
+  EXPECT_EQ(columns["second"]["connections"], json::parse(R"([
+    {"key": "used", "heading": "in use", "unit": "none", "level": true},
+    {"key": "waiting", "heading": "wait", "unit": "none", "level": true},
+    {"key": "no_connection", "heading": "got none", "unit": "none"}])"));
+  EXPECT_EQ(columns["curves"]["latencies"][0]["unit"], "microseconds");
+  auto keys_of = [](const json& list) {
+    std::string out;
+    for (const auto& c : list)
+      out += c["key"].get<std::string>() + " ";
+    return out;
+  };
+  EXPECT_EQ(keys_of(columns["card"]), "success amplification p50 p99 ");
+  EXPECT_EQ(keys_of(columns["card_loads"]), "success p99 ");
+  EXPECT_EQ(keys_of(columns["second"]["services"]),
+            "arrivals completed failed refused queue busy ");
+  EXPECT_EQ(keys_of(columns["curves"]["requests"]), "offered attempts good ");
+}
+
+TEST(html_data, has_the_numbers_of_cards) {
+  auto data = data_in(page_of(shop_report()));
+  for (const auto& arm : data["arms"]) {
+    const auto& r = arm["result"];
+    EXPECT_EQ(arm["card"], json({{"success", r["success"]},
+                                 {"amplification", r["amplification"]},
+                                 {"p50", r["latency"]["p50"]},
+                                 {"p99", r["latency"]["p99"]}}));
+    EXPECT_EQ(arm["card_loads"],
+              json::array({{{"success", r["loads"][0]["success"]},
+                            {"p99", r["loads"][0]["latency"]["p99"]}}}));
+  }
+}
+
+TEST(html_data, has_no_share_of_nothing_and_no_latency_of_no_answer) {
+  auto r = shop_report();
+  auto& arm = r.runs[0].arms[0];
+  arm.totals = {};
+  arm.latency = {};
+  arm.loads[0] = {.name = "users"};
+  auto data = data_in(page_of(r));
+  EXPECT_EQ(data["arms"][0]["card"], json({{"amplification", 1.0}}));
+  EXPECT_EQ(data["arms"][0]["card_loads"], json::parse("[{}]"));
+}
+
 // -- the page -----------------------------------------------------------------
 
 TEST(html_page, is_the_same_for_the_same_seed) {

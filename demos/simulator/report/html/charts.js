@@ -206,6 +206,19 @@ function compareChart() {
     faults: commonFaults(), format: rateText };
 }
 
+// Those that have a look of their own; others get a colour by their place.
+const curveLooks = {
+  offered: { colour: "idle", dash: [4, 3] },
+  attempts: { colour: "c1" },
+  good: { colour: "c2", fill: true, width: 2 },
+  p50: { colour: "c2" },
+  p95: { colour: "c0" },
+  p99: { colour: "c3" },
+};
+
+const curves = (columns, valuesOf) => columns.map((c, i) =>
+  ({ name: c.heading, values: valuesOf(c.key), ...(curveLooks[c.key] || { colour: `c${(i + 3) % palette}` }) }));
+
 const errorColours = ["c1", "c3", "c4", "c5", "c6", "c8", "c9", "c7", "c0", "c2"];
 
 function requestCharts(arm) {
@@ -214,14 +227,10 @@ function requestCharts(arm) {
   const kinds = Object.keys(t.errors).sort((a, b) => total(t.errors[b]) - total(t.errors[a]));
   const positive = values => values.map(x => (x > 0 ? x : null));
   return [
-    { ...common, title: "Requests per second", format: rateText, series: [
-      { name: "offered", values: perSecond(arm, t.offered), colour: "idle", dash: [4, 3] },
-      { name: "attempts", values: perSecond(arm, t.attempts), colour: "c1" },
-      { name: "good", values: perSecond(arm, t.good), colour: "c2", fill: true, width: 2 }] },
-    { ...common, title: "Latency of good answers", log: true, format: shortTime, series: [
-      { name: "p50", values: positive(t.p50), colour: "c2" },
-      { name: "p95", values: positive(t.p95), colour: "c0" },
-      { name: "p99", values: positive(t.p99), colour: "c3" }] },
+    { ...common, title: "Requests per second", format: rateText,
+      series: curves(data.columns.curves.requests, key => perSecond(arm, t[key])) },
+    { ...common, title: "Latency of good answers", log: true, format: shortTime,
+      series: curves(data.columns.curves.latencies, key => positive(t[key])) },
     { ...common, title: "Failed requests per second, by kind", format: rateText,
       series: kinds.length
         ? kinds.slice(0, 10).map((kind, i) => ({ name: kind, values: perSecond(arm, t.errors[kind]), colour: errorColours[i], fill: i === 0 }))

@@ -77,6 +77,33 @@ function shortTime(us) {
   return "";
 }
 
+// By the unit of a column. `null` is infinite.
+const unitTexts = {
+  none: (x, c) => (c.digits ? x.toFixed(c.digits) : grouped(x)),
+  share: x => percent(x),
+  seconds: x => shortTime(x * 1e6),
+  microseconds: x => shortTime(x),
+  run_time: x => x + " s",
+};
+
+function numberText(c, x) {
+  if (x === undefined || x === null)
+    return x === null && c.unit === "run_time" ? "never" : "–";
+  return unitTexts[c.unit](x, c);
+}
+
+// As `offered 12`; of counts of a service or an edge `12 arrivals`.
+const named = (c, x) => `${c.heading} ${numberText(c, x)}`;
+const counted = (c, x) => (c.level ? named(c, x) : `${numberText(c, x)} ${c.heading}`);
+
+// The numbers of a row, by key.
+function rowOfTable(table, row) {
+  const out = {};
+  for (const [key, values] of Object.entries(table))
+    out[key] = values[row];
+  return out;
+}
+
 // An instant of the run: 34 s, 12:05, 1:02:00.
 function clock(seconds, whole = longest * step) {
   const s = Math.round(seconds * 10) / 10;

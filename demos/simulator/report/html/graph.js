@@ -58,11 +58,8 @@ function usedOf(arm, i, row) {
 }
 
 function serviceAt(arm, i, row) {
-  const t = arm.service_seconds[i];
-  const workers = t.workers ? t.workers[row] : arm.services[i].workers;
-  const now = {};
-  for (const key of ["arrivals", "refused", "completed", "failed", "queue", "busy"])
-    now[key] = t[key][row];
+  const now = rowOfTable(arm.service_seconds[i], row);
+  const workers = now.workers ?? arm.services[i].workers;
   now.used = usedOf(arm, i, row);
   const name = arm.services[i].name;
   // The fault of a zone may hit some replicas only.
@@ -86,11 +83,11 @@ function serviceAt(arm, i, row) {
 }
 
 function edgeAt(arm, e, row) {
-  const now = { calls: 0, failed: 0, state: "closed", connections: null, used: 0, waiting: 0, none: 0 };
+  const now = { state: "closed", connections: null, used: 0, waiting: 0, none: 0 };
   for (const i of e.parts) {
-    now.calls += arm.edge_seconds[i].calls[row];
-    now.failed += arm.edge_seconds[i].failed[row];
-    const c = arm.edge_seconds[i].connections;
+    const { connections: c, ...counts } = arm.edge_seconds[i];
+    for (const [key, values] of Object.entries(counts))
+      now[key] = (now[key] ?? 0) + values[row];
     if (!c)
       continue;
     now.connections += arm.edges[i].connections;
@@ -218,8 +215,8 @@ class Graph {
     // Answers may be those of requests that came before.
     node.line.textContent = t.offered[row]
       ? `${rate}/s, ${wholePercent(Math.min(1, t.good[row] / t.offered[row]))} ok` : `${rate}/s`;
-    node.title.textContent = `${node.n.name}: offered ${grouped(t.offered[row])}, `
-      + `good ${grouped(t.good[row])}, failed ${grouped(t.failed[row])}`;
+    node.title.textContent = `${node.n.name}: `
+      + data.columns.second.loads.map(c => named(c, t[c.key][row])).join(", ");
   }
 
   showService(node, row) {
@@ -228,9 +225,8 @@ class Graph {
     const busy = now.used === null ? `${short(now.busy)} inside` : wholePercent(now.used);
     node.line.textContent = now.queue > 0 ? `${busy}, ${short(now.queue)} wait` : busy + (now.used === null ? "" : " busy");
     node.used.setAttribute("width", (this.nodeWidth - 20) * (now.used || 0));
-    node.title.textContent = `${node.n.name}: ${grouped(now.arrivals)} arrivals, `
-      + `${grouped(now.completed)} completed, ${grouped(now.failed)} failed, `
-      + `${grouped(now.refused)} refused, queue ${grouped(now.queue)}, busy ${grouped(now.busy)}`;
+    node.title.textContent = `${node.n.name}: `
+      + data.columns.second.services.filter(c => c.key in now).map(c => counted(c, now[c.key])).join(", ");
     const text = now.faults.map(f => f.text).join(", ");
     node.fault.replaceChildren(...(text ? label(text, this.nodeWidth / 2, -1) : []));
     return now;
@@ -250,7 +246,8 @@ class Graph {
       : now.faults.length ? label(now.faults[0].kind, edge.x, edge.y) : []));
     const { nodes } = this.graph;
     edge.title.textContent = `${nodes[edge.e.from].name} to ${nodes[edge.e.to].name}: `
-      + `${grouped(now.calls)} calls, ${grouped(now.failed)} failed, breaker ${edge.e.breakers.length ? now.state : "none"}`
+      + data.columns.second.edges.map(c => counted(c, now[c.key])).join(", ")
+      + `, breaker ${edge.e.breakers.length ? now.state : "none"}`
       + (now.connections === null ? "" : `, ${grouped(now.used)} of ${grouped(now.connections)} connections in use, `
         + `${grouped(now.waiting)} calls wait for one, ${grouped(now.none)} got none`)
       + now.faults.map(f => `, ${f.text}`).join("");
@@ -285,30 +282,30 @@ function buildGraphs() {
     g.show(rowOf(g.arm));
 }
 
+// A table of rows, each with a name, numbers by key, and perhaps cells before them.
+function numbersTable(caption, what, before, columns, rows) {
+  return element("table", { class: "numbers" }, ...caption,
+    element("tr", {}, element("th", { scope: "col" }, what),
+      ...[...before, ...columns.map(c => c.heading)].map(text => element("th", { scope: "col", class: "number" }, text))),
+    ...rows.map(({ name, cells = [], now }) => element("tr", {}, element("th", { scope: "row" }, name),
+      ...[...cells, ...columns.map(c => numberText(c, now[c.key]))].map(text => element("td", { class: "number" }, text)))));
+}
+
 // Edges whose connections are limited.
 function connectionTable(arm, row) {
-  const limited = arm.edges.map((e, i) => [e, arm.edge_seconds[i].connections]).filter(([, c]) => c);
+  const limited = arm.edges.map((e, i) => [e, arm.edge_seconds[i].connections]).filter(([, t]) => t);
   if (limited.length === 0)
     return [];
-  const keys = [["in use", "used"], ["wait", "waiting"], ["got none", "no_connection"]];
-  return [element("table", { class: "numbers" },
-    element("tr", {}, element("th", { scope: "col" }, "connections"),
-      ...["limit", ...keys.map(([name]) => name)].map(k => element("th", { scope: "col", class: "number" }, k))),
-    ...limited.map(([e, c]) => element("tr", {}, element("th", { scope: "row" }, e.gate),
-      element("td", { class: "number" }, grouped(e.connections)),
-      ...keys.map(([, key]) => element("td", { class: "number" }, grouped(c[key][row]))))))];
+  return [numbersTable([], "connections", ["limit"], data.columns.second.connections,
+    limited.map(([e, t]) => ({ name: e.gate, cells: [grouped(e.connections)], now: rowOfTable(t, row) })))];
 }
 
 // Loads of their own, if there are several.
 function loadTable(arm, row) {
   if (arm.loads.length < 2)
     return [];
-  const keys = ["offered", "good", "failed"];
-  return [element("table", { class: "numbers" },
-    element("tr", {}, element("th", { scope: "col" }, "load"),
-      ...keys.map(k => element("th", { scope: "col", class: "number" }, k))),
-    ...arm.loads.map((name, i) => element("tr", {}, element("th", { scope: "row" }, name),
-      ...keys.map(k => element("td", { class: "number" }, grouped(arm.load_seconds[i][k][row]))))))];
+  return [numbersTable([], "load", [], data.columns.second.loads,
+    arm.loads.map((name, i) => ({ name, now: rowOfTable(arm.load_seconds[i], row) })))];
 }
 
 // The same numbers as a table, for reading and for screen readers.
@@ -317,17 +314,11 @@ function showSecond() {
     return;
   const arm = chosen();
   const row = rowOf(arm);
-  const keys = ["arrivals", "completed", "failed", "refused", "queue", "busy"];
-  const table = element("table", { class: "numbers" },
-    element("caption", {}, `${arm.name} at ${clock(row * step)}: `
-      + ["offered", "attempts", "good", "failed"].map(k => `${k} ${grouped(arm.seconds[k][row])}`).join(", ")),
-    element("tr", {}, element("th", { scope: "col" }, "service"),
-      ...keys.map(k => element("th", { scope: "col", class: "number" }, k))));
-  arm.services.forEach((s, i) => {
-    const now = serviceAt(arm, i, row);
-    table.append(element("tr", {}, element("th", { scope: "row" }, s.name),
-      ...keys.map(k => element("td", { class: "number" }, grouped(now[k])))));
-  });
+  const { requests, services } = data.columns.second;
+  const caption = element("caption", {}, `${arm.name} at ${clock(row * step)}: `
+    + requests.map(c => named(c, arm.seconds[c.key][row])).join(", "));
+  const table = numbersTable([caption], "service", [], services,
+    arm.services.map((s, i) => ({ name: s.name, now: rowOfTable(arm.service_seconds[i], row) })));
   $("second-table").replaceChildren(table, ...loadTable(arm, row), ...connectionTable(arm, row));
 }
 

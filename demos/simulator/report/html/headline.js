@@ -20,34 +20,28 @@ function showHead() {
   $("failures").append(...data.failures.map(text => element("li", {}, text)));
 }
 
+// Latencies are those of good answers.
+const cardHeading = c => (c.of_good ? `${c.heading} of good` : c.heading);
+
 function cardNumbers(arm) {
-  const r = arm.result;
-  const numbers = [
-    ["success", r.success === null ? "–" : percent(r.success), "success"],
-    ["attempts per request", r.amplification.toFixed(2), "amplification"],
-    ["p50 of good", r.latency.count ? shortTime(r.latency.p50 * 1e6) : "–", "p50"],
-    ["p99 of good", r.latency.count ? shortTime(r.latency.p99 * 1e6) : "–", "p99"],
-  ];
   const list = element("dl", { class: "card-numbers" });
-  for (const [name, text, key] of numbers)
-    list.append(element("div", {}, element("dt", {}, name),
-      element("dd", { "data-number": key }, text)));
+  for (const c of data.columns.card)
+    list.append(element("div", {}, element("dt", {}, cardHeading(c)),
+      element("dd", { "data-number": c.key }, numberText(c, arm.card[c.key]))));
   return list;
 }
 
 // How each load fares, where there are several.
 function cardLoads(arm) {
-  const loads = arm.result.loads;
-  if (loads.length < 2)
+  const columns = data.columns.card_loads;
+  if (arm.card_loads.length < 2)
     return [];
   return [element("table", { class: "card-loads" },
-    element("tr", {}, ...["load", "success", "p99 of good"].map((text, i) =>
+    element("tr", {}, ...["load", ...columns.map(cardHeading)].map((text, i) =>
       element("th", { scope: "col", class: i ? "number" : "" }, text))),
-    ...loads.map(load => element("tr", {},
-      element("th", { scope: "row" }, load.name),
-      element("td", { class: "number" }, load.success === null ? "–" : percent(load.success)),
-      element("td", { class: "number" },
-        load.latency.count ? shortTime(load.latency.p99 * 1e6) : "–"))))];
+    ...arm.card_loads.map((load, i) => element("tr", {},
+      element("th", { scope: "row" }, arm.loads[i]),
+      ...columns.map(c => element("td", { class: "number" }, numberText(c, load[c.key]))))))];
 }
 
 // As a sentence of its own; names of services stay as they are.
@@ -76,24 +70,30 @@ function card(arm) {
   return out;
 }
 
-function spreadText(s, text) {
-  return ["min", "median", "max"].map(key => text(s[key])).join(" / ");
+function spreadText(c, s) {
+  return ["min", "median", "max"].map(key => numberText(c, s[key])).join(" / ");
+}
+
+// `a, b and c`
+function listText(texts) {
+  const last = texts[texts.length - 1];
+  return texts.length > 1 ? `${texts.slice(0, -1).join(", ")} and ${last}` : last;
 }
 
 // With several seeds: how often each verdict, and how far the numbers lie apart.
 function seedsTable() {
   const verdicts = ["recovered", "degraded", "stuck", "no_fault", "relapsed"];
-  const head = ["arm", "runs", ...verdicts.map(v => v.replace("_", " ")), "recovery", "success", "p99"];
+  const columns = data.columns.seeds;
+  const head = ["arm", "runs", ...verdicts.map(v => v.replace("_", " ")), ...columns.map(c => c.heading)];
+  const what = listText(columns.map(c => (c.of_good ? `${c.heading} of good answers` : c.heading)));
   const table = element("table", {},
-    element("caption", {}, `Over ${data.seeds} seeds; recovery, success and p99 of good answers: min / median / max`),
+    element("caption", {}, `Over ${data.seeds} seeds; ${what}: min / median / max`),
     element("tr", {}, ...head.map(text => element("th", { scope: "col" }, text))));
   for (const v of data.verdicts)
     table.append(element("tr", {},
       element("th", { scope: "row" }, v.arm), element("td", {}, grouped(v.runs)),
       ...verdicts.map(key => element("td", {}, grouped(v[key]))),
-      element("td", {}, spreadText(v.recovery, x => (x === null ? "never" : x + " s"))),
-      element("td", {}, spreadText(v.success, x => (x === null ? "–" : percent(x)))),
-      element("td", {}, spreadText(v.p99, x => (x === null ? "–" : shortTime(x * 1e6))))));
+      ...columns.map(c => element("td", {}, spreadText(c, v[c.key])))));
   return element("div", { class: "scroll panel" }, table);
 }
 

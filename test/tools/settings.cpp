@@ -27,6 +27,7 @@
 #ifdef CAISSON_WITH_SIM
 #include <simulator/results/edges.hpp>
 #include <simulator/results/requests.hpp>
+#include <simulator/results/run.hpp>
 #include <simulator/results/services.hpp>
 #include <simulator/scenario/fields.hpp>
 #endif
@@ -69,7 +70,8 @@ template <class Columns>
 std::string metrics_table(const Columns& columns) {
   std::string out = "| metric | value |\n| --- | --- |\n";
   for (const auto& c : columns)
-    out += fmt::format("| {} | {} |\n", code(c.metric()), c.help);
+    if (!c.metric().empty())
+      out += fmt::format("| {} | {} |\n", code(c.metric()), c.help);
   return out;
 }
 
@@ -175,8 +177,21 @@ std::string results_table(std::string_view name) {
   using namespace sim;
   // Edges are not recorded by row, but for their connections.
   constexpr std::span<const result_column<edge_row>> no_rows;
+  constexpr std::span<const result_column<latency_summary>> no_latencies;
   if (name == "results.requests")
     return metrics_table(request_columns);
+  if (name == "results.run_metrics")
+    return metrics_table(run_columns);
+  if (name == "results.run")
+    return columns_table(run_columns);
+  if (name == "results.totals")
+    return columns_table(request_columns);
+  if (name == "results.latency")
+    return columns_table(latency_columns, no_latencies);
+  if (name == "results.load")
+    return columns_table(load_columns, load_row_columns);
+  if (name == "results.load_row")
+    return columns_table(load_row_columns);
   if (name == "results.service")
     return columns_table(service_columns, service_row_columns);
   if (name == "results.service_row")

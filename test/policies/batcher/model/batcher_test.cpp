@@ -30,7 +30,7 @@ batcher_config some_batcher() {
 
 // An element of a container that is not empty.
 template <class Container>
-auto any_of(const Container& xs) {
+auto any_element_of(const Container& xs) {
   auto n = static_cast<int>(xs.size());
   auto i = *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, n));
   return *std::next(xs.begin(), i);
@@ -138,7 +138,7 @@ private:
     auto held = calls_at(place::held);
     if (held.empty())
       return;
-    auto id = any_of(held);
+    auto id = any_element_of(held);
     real_.abandon(id);
     model_.abandon(id);
     ++abandoned_;
@@ -147,7 +147,7 @@ private:
   void take() {
     if (model_.launched.empty())
       return;
-    auto batch = any_of(model_.launched).first;
+    auto batch = any_element_of(model_.launched).first;
     auto taken = real_.take(batch);
     RC_ASSERT(taken == model_.take(batch));
     RC_ASSERT(taken.size() <= 100'000u);
@@ -166,7 +166,7 @@ private:
         taken.push_back(batch);
     if (taken.empty())
       return;
-    auto batch = any_of(taken);
+    auto batch = any_element_of(taken);
     real_.done(batch);
     model_.done(batch, real_.e.now);
   }
@@ -205,7 +205,7 @@ private:
     auto below = calls_at(place::below);
     if (below.empty())
       return;
-    auto id = any_of(below);
+    auto id = any_element_of(below);
     auto how = *rc::gen::inRange(0, 3);
     if (how == 2) {
       real_.abandon(id);

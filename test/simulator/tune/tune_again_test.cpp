@@ -136,7 +136,7 @@ TEST_F(tune_again, refuses_bad_input_before_it_runs) {
                  "\"p99\" is given more than once");
   expect_refused(
     joined(web_servers, {"--best", "p99", "--best", "p50", "--best", "good"}),
-    "3 things");
+    "3 goals");
   expect_refused(joined(web_servers, {"--best", "p99", "--need", "success"}),
                  "\"success\" is not a need");
   expect_refused(

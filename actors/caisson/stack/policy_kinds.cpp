@@ -23,6 +23,10 @@ bool detail::wants_keys(layer_reader& from,
 
 namespace {
 
+auto has_name(std::string_view name) {
+  return [name](const policy_kind& x) { return x.name == name; };
+}
+
 class kind_table {
 public:
   static kind_table& instance() {
@@ -35,16 +39,16 @@ public:
     if (x.name.empty())
       throw config_error{
         {{problem_kind::missing, "kind", "a kind of policy needs a name"}}};
-    if (find_unlocked(x.name))
+    if (find_unlocked(has_name(x.name)))
       throw config_error{
         {{problem_kind::relation, "kind",
           detail::quoted(x.name) + " is a kind of policy already"}}};
     kinds_.push_back(std::move(x));
   }
 
-  const policy_kind* find(std::string_view name) {
+  const policy_kind* find_if(const std::function<bool(const policy_kind&)>& f) {
     std::lock_guard guard{mutex_};
-    return find_unlocked(name);
+    return find_unlocked(f);
   }
 
   std::vector<policy_kind> all() {
@@ -53,9 +57,9 @@ public:
   }
 
 private:
-  const policy_kind* find_unlocked(std::string_view name) const {
-    auto i = std::find_if(kinds_.begin(), kinds_.end(),
-                          [&](const policy_kind& x) { return x.name == name; });
+  template <class F>
+  const policy_kind* find_unlocked(const F& f) const {
+    auto i = std::find_if(kinds_.begin(), kinds_.end(), f);
     return i == kinds_.end() ? nullptr : &*i;
   }
 
@@ -71,7 +75,12 @@ void add_policy_kind(policy_kind x) {
 }
 
 const policy_kind* find_policy_kind(std::string_view name) {
-  return kind_table::instance().find(name);
+  return kind_table::instance().find_if(has_name(name));
+}
+
+const policy_kind*
+detail::find_kind_if(const std::function<bool(const policy_kind&)>& f) {
+  return kind_table::instance().find_if(f);
 }
 
 std::vector<policy_kind> policy_kinds() {

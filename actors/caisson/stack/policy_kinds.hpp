@@ -180,4 +180,13 @@ void add_policy_kind() {
 /// were added.
 [[nodiscard]] std::vector<policy_kind> policy_kinds();
 
+namespace detail {
+
+/// The first of them, in that order, of which that is true, without a copy;
+/// null if there is none. `f` must not add kinds.
+const policy_kind*
+find_kind_if(const std::function<bool(const policy_kind&)>& f);
+
+} // namespace detail
+
 } // namespace caisson

@@ -110,13 +110,20 @@ std::string name_in_metrics(const kind_gauge& x) {
 
 // A metric has one help, whichever kinds have it.
 const char* help_of(std::string_view metric) {
-  for (const auto& kind : policy_kinds())
-    for (const auto& x : kind.gauges)
-      if (name_in_metrics(x) == metric)
-        return x.help;
-  return metric == "keys"
-           ? "Keys that a layer knows at present."
-           : "A gauge of a policy; the page of its kind describes it.";
+  const auto* help
+    = metric == "keys"
+        ? "Keys that a layer knows at present."
+        : "A gauge of a policy; the page of its kind describes it.";
+  detail::find_kind_if([&](const policy_kind& kind) {
+    auto i = std::find_if(kind.gauges.begin(), kind.gauges.end(), [&](auto& x) {
+      return name_in_metrics(x) == metric;
+    });
+    if (i == kind.gauges.end())
+      return false;
+    help = i->help;
+    return true;
+  });
+  return help;
 }
 
 } // namespace

@@ -61,6 +61,35 @@ TEST(shedder_mailbox, asks_for_the_mailbox_once_a_sample_while_calls_come) {
   EXPECT_EQ(h.e.probes - before, 0) << "it comes back by itself";
 }
 
+// As a host that is late has it.
+TEST(shedder_mailbox, asks_for_a_call_that_comes_before_the_wakeup) {
+  shedder_rig h{by_mailbox(20ms)};
+  h.e.mailbox = 1s;
+  h.offer_over(10s, 1'000);
+  ASSERT_EQ(h.policy.state(), "shedding");
+  h.advance(2s);
+  auto before = h.e.probes;
+  h.e.now += 1s;
+  h.offer();
+  EXPECT_EQ(h.e.probes, before + 1);
+}
+
+// If the call that ended an idle window came late, it was asked for, too.
+TEST(shedder_mailbox, does_not_read_what_came_before_an_idle_time) {
+  shedder_rig h{by_mailbox(20ms)};
+  h.e.mailbox = 1ms;
+  h.offer_over(1s, 100);
+  h.advance(500ms);
+  h.e.now += 1h;
+  h.offer();
+  h.e.mailbox = 1h;
+  h.offer();
+  h.e.mailbox = 1ms;
+  h.offer_over(2s, 200);
+  EXPECT_EQ(h.count("mailbox_delay_us"), 1'000);
+  EXPECT_EQ(h.policy.state(), "passing");
+}
+
 TEST(shedder_mailbox, does_not_take_an_old_delay_of_the_mailbox_for_a_new_one) {
   auto c = by_mailbox(20ms);
   c.decrease = 0.9;

@@ -92,8 +92,8 @@ public:
 
   // -- callers ----------------------------------------------------------------
 
-  /// `who` asks; returns the number of the call, which is that of his request,
-  /// too, unless he gives another one.
+  /// `caller` asks; returns the number of the call, which is that of its
+  /// request, too, unless it gives another one.
   std::size_t call(std::string content, call_options o = {},
                    std::uint64_t caller = 1, std::uint64_t number = 0);
 

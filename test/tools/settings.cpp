@@ -53,10 +53,12 @@ void print_kinds() {
                             p.why);
     out += fmt::format("{}  {{\"name\": \"{}\", \"page\": \"{}\", "
                        "\"also_known_as\": \"{}\", \"summary\": \"{}\", "
-                       "\"keyable\": {}, \"places\": [{}]}}",
+                       "\"keyable\": {}, \"lost_with_key\": \"{}\", "
+                       "\"places\": [{}]}}",
                        out.empty() ? "" : ",\n", x.name,
                        x.text.page.empty() ? x.name : x.text.page,
-                       x.text.also_known_as, x.text.summary, x.keyable, places);
+                       x.text.also_known_as, x.text.summary, x.keyable,
+                       x.text.lost_with_key, places);
   }
   fmt::print("[\n{}\n]\n", out);
 }

@@ -127,7 +127,7 @@ public:
   /// Undoes `index`, if the call is in there.
   void unindex(call_record& r);
 
-  /// A request that `who` made under `number`, or null. Of several, the newest.
+  /// A request of `caller` under `number`, or null. Of several, the newest.
   call_record* find_request(std::uint64_t caller,
                             std::uint64_t number) noexcept;
 

@@ -20,7 +20,7 @@ public:
   /// No receiver: no answer is wanted.
   reply_slot() noexcept = default;
 
-  /// `who` identifies a caller while one of its calls is known here, 0 if that
+  /// `caller` identifies one while one of its calls is known here, 0 if that
   /// does not matter; `number` identifies a request of that caller.
   template <class T>
   reply_slot(T x, bool reply_expected, bool urgent, std::uint64_t caller,

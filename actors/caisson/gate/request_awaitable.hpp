@@ -29,8 +29,8 @@ public:
   awaited_answer(caf::actor_system& sys, resumer resume)
     : system_(sys), resume_(std::move(resume)) {}
 
-  /// Sends the request. `who` goes on once the answer is there, perhaps before
-  /// this returns.
+  /// Sends the request. `waiter` goes on once the answer is there, perhaps
+  /// before this returns.
   void send(const caf::actor& gate, duration timeout, call&& content,
             std::coroutine_handle<> waiter);
 

@@ -43,7 +43,7 @@ worker_kind::worker_kind(std::string name, source fresh,
     if (!is_text_row(rows, key))
       found.push_back(
         {problem_kind::unknown, "secrets",
-         fmt::format("{} is not a field with a text", detail::quoted(key))});
+         fmt::format("{} is not a string field", detail::quoted(key))});
   if (!found.empty())
     throw config_error{std::move(found)};
 }

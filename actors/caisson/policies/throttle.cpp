@@ -23,8 +23,9 @@ void describe(field_visitor& v, throttle_config& c) {
        c.max_rejection, {0.0, 1.0});
   v.integer({"min_rate", "how many calls per second are always let through"},
             c.min_rate, {0, 1'000'000});
-  v.on({"pass_after", "if none was let through for so long, the next call is"},
-       c.pass_after, {1ms, unlimited});
+  v.on(
+    {"pass_after", "if no call was let through for this long, the next one is"},
+    c.pass_after, {1ms, unlimited});
   v.on({"count_only", "errors that count as not accepted, all others being "
                       "accepted; empty: the default table"},
        c.classify.allow);

@@ -168,7 +168,9 @@ std::vector<policy_kind> limiting_kinds() {
                   "itself from how long they take and whether they fail",
        .places = {{75, "",
                    "in place of the semaphore, close to the worker, so that it "
-                   "times the worker and not backoffs or other queues"}}}),
+                   "times the worker and not backoffs or other queues"}},
+       .lost_with_key
+       = "the limit and the baseline: the new one begins at `initial_limit`"}),
     with_text(
       with_gauges(
         built_in<limiter>(),
@@ -180,7 +182,10 @@ std::vector<policy_kind> limiting_kinds() {
                    "inside the breaker: calls that the breaker refuses "
                    "cost no token, and calls that the limiter rejects "
                    "do not count as failures; inside the retrier: "
-                   "retries cost tokens too"}}}),
+                   "retries cost tokens too"}},
+       .lost_with_key
+       = "the level of the bucket: a new one is full, so at most `burst` more "
+         "calls pass. It is the bucket that had the most time to fill"}),
   };
 }
 
@@ -209,15 +214,19 @@ std::vector<policy_kind> refusing_kinds() {
                    "outside everything that costs work or takes permits and "
                    "tokens; inside degradation, which then sees what callers "
                    "see"}}}),
-    with_text(with_states(built_in<cooldown>(), {"passing", "cooling"}),
-              {.also_known_as = "Retry-After for all callers, global rate "
-                                "limit pause",
-               .summary = "rejects calls for as long as the worker has asked "
-                          "callers to stay away",
-               .places = {{55, "",
-                           "inside the retrier, so that it sees each attempt; "
-                           "outside limiter and semaphore, so that calls which "
-                           "it rejects take no tokens and no permits"}}}),
+    with_text(
+      with_states(built_in<cooldown>(), {"passing", "cooling"}),
+      {.also_known_as = "Retry-After for all callers, global rate "
+                        "limit pause",
+       .summary = "rejects calls for as long as the worker has asked "
+                  "callers to stay away",
+       .places = {{55, "",
+                   "inside the retrier, so that it sees each attempt; "
+                   "outside limiter and semaphore, so that calls which "
+                   "it rejects take no tokens and no permits"}},
+       .lost_with_key
+       = "its time: the new one lets calls pass until the worker asks for time "
+         "again"}),
     with_text(
       with_states(
         with_gauges(
@@ -235,7 +244,10 @@ std::vector<policy_kind> refusing_kinds() {
                    "inside the retrier, so that each attempt counts; "
                    "inside the breaker and the limiter, so that it "
                    "judges by what the worker says and not by what "
-                   "they reject"}}}),
+                   "they reject"}},
+       .lost_with_key
+       = "its counts: the new one lets all calls pass until it has seen enough "
+         "of them fail"}),
   };
 }
 
@@ -264,7 +276,10 @@ std::vector<policy_kind> repeating_kinds() {
                   "it works again",
        .places = {{50, "",
                    "inside the retrier, so that it sees every attempt "
-                   "and refuses each one while open"}}}),
+                   "and refuses each one while open"}},
+       .lost_with_key
+       = "if it is closed, the failures counted so far; if not, it makes no "
+         "room"}),
     with_text(
       with_gauges(built_in<retrier>(add_retrier),
                   {{"verifying", "Calls that a retrier verifies."},
@@ -274,7 +289,9 @@ std::vector<policy_kind> repeating_kinds() {
                    waiting_calls}),
       {.also_known_as = "retry with backoff, retry budget",
        .summary = "repeats failed calls, within a budget",
-       .places = {{40, "", "outside everything that it should retry"}}}),
+       .places = {{40, "", "outside everything that it should retry"}},
+       .lost_with_key
+       = "its budget (a new one has its reserve) and its alarm"}),
     with_text(with_states(
                 with_gauges(
                   built_in<batcher>(),

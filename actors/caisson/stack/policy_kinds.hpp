@@ -86,6 +86,9 @@ struct kind_description {
   std::string summary = {};
   /// Where its layers belong; several if it has a use at each.
   std::vector<kind_place> places = {};
+  /// If there can be one per key: what is lost with a key that makes room;
+  /// empty: nothing.
+  std::string lost_with_key = {};
 };
 
 /// A kind of policy, for configurations and docs.

@@ -22,7 +22,7 @@ struct watched_actor;
 /// leave in one search.
 class down_watch {
 public:
-  /// `who` will get a down message once `x` has ended; at once if it has
+  /// `actor` will get a down message once `x` has ended; at once if it has
   /// already.
   static std::shared_ptr<down_watch> begin(const caf::strong_actor_ptr& x,
                                            caf::actor_addr actor);
@@ -33,7 +33,7 @@ public:
   down_watch(const down_watch&) = delete;
   down_watch& operator=(const down_watch&) = delete;
 
-  /// `who` gets no down message any more, unless it is in flight. `x` is the
+  /// `actor` gets no down message any more, unless it is in flight. `x` is the
   /// watched actor, null if that is gone.
   void end(const caf::strong_actor_ptr& x);
 

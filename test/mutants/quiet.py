@@ -23,6 +23,22 @@ def place_of(why):
     return found and found[1]
 
 
+class Once:
+    """Values that several threads want, each made when it is wanted first."""
+
+    def __init__(self):
+        self.guard = threading.Lock()
+        self.locks, self.values = {}, {}
+
+    def get(self, key, make):
+        with self.guard:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            if key not in self.values:
+                self.values[key] = make()
+            return self.values[key]
+
+
 class Quiet:
     """Compiles what a program is linked from anew, once each, and only where an
     invariant hides what a test would see."""
@@ -31,8 +47,7 @@ class Quiet:
         self.build = build
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=build.scratch))
         self.numbers = itertools.count()
-        self.guard = threading.Lock()
-        self.locks, self.objects = {}, {}
+        self.objects = Once()
         self.parts = self.parts_of_objects()
 
     def parts_of_objects(self):
@@ -75,15 +90,12 @@ class Quiet:
 
     def object(self, path):
         """The object without invariants; compiled when it is wanted first."""
-        with self.guard:
-            lock = self.locks.setdefault(path, threading.Lock())
-        with lock:
-            if path not in self.objects:
-                output = self.folder / f"{next(self.numbers)}.o"
-                source = self.source_of(path)
-                argv = self.build.quick(without_output(
-                    self.build.commands[source]))
-                must_run([*argv, DEFINE, "-c", source, "-o", str(output)],
-                         self.build.folder)
-                self.objects[path] = output
-            return self.objects[path]
+        return self.objects.get(path, lambda: self.compile(path))
+
+    def compile(self, path):
+        output = self.folder / f"{next(self.numbers)}.o"
+        source = self.source_of(path)
+        argv = self.build.quick(without_output(self.build.commands[source]))
+        must_run([*argv, DEFINE, "-c", source, "-o", str(output)],
+                 self.build.folder)
+        return output

@@ -209,7 +209,7 @@ void engine_world::answer(detail::reply_slot to, caf::message&& content) {
   EXPECT_EQ(to.number(), x.number);
   x.answer = words_of(content);
   if (auto* p = portable::get_if<permit>(content))
-    x.permit = p->id;
+    x.lease = *p;
   note(fmt::format("call {} = {}", n, x.answer));
   --open_;
   deadlines_.erase({x.deadline, n});

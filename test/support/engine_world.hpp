@@ -116,7 +116,11 @@ public:
   }
   /// The permit that a call was answered with, 0 if none.
   [[nodiscard]] std::uint64_t permit_of(std::size_t call) const {
-    return calls_.at(call).permit;
+    return calls_.at(call).lease.id;
+  }
+  /// How long the holder of that permit must wait before it begins.
+  [[nodiscard]] duration starts_in(std::size_t call) const {
+    return calls_.at(call).lease.starts_in;
   }
   [[nodiscard]] std::size_t unanswered() const { return open_; }
 
@@ -207,7 +211,7 @@ private:
     time_point deadline = never;
     int answers = 0;
     std::string answer = {};
-    std::uint64_t permit = 0;
+    permit lease = {};
   };
 
   std::size_t ask(bool expects_reply, time_point deadline, std::uint64_t caller,

@@ -104,8 +104,7 @@ bool descent::admit_lease(call_record& r, std::size_t k, layer_entry& x,
       return p.admit(r, r.layers[k].notes, e);
     auto d = p.reserve(r, r.layers[k].notes,
                        {std::max(r.begins, e.now), r.begin_by}, e);
-    if (act == mode::enforce && d.what == decision::kind::pass
-        && d.until != never)
+    if (d.what == decision::kind::pass && d.until != never)
       r.begins = std::max(r.begins, d.until);
     return d;
   });

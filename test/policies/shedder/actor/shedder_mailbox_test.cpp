@@ -22,12 +22,15 @@ class congested_gate : public world_test {
 protected:
   // Each answer keeps the gate busy for that long.
   worker busy_behind() {
-    return worker{make_worker(doubles()).handle()}.classified_by(
+    auto doubling = make_worker(scripted_worker::on<int>([this](int x) {
+      if (before_answer)
+        before_answer();
+      return x * 2;
+    }));
+    return worker{doubling.handle()}.classified_by(
       [this](const caf::message&) -> std::optional<answer_info> {
         portable::stepper clock{world};
         clock.set_now(clock.now() + work);
-        if (meanwhile)
-          meanwhile();
         return std::nullopt;
       });
   }
@@ -54,7 +57,8 @@ protected:
   }
 
   duration work = 2ms;
-  std::function<void()> meanwhile;
+  // What the worker does first.
+  std::function<void()> before_answer;
 };
 CAISSON_ALL_ORDERS(congested_gate);
 
@@ -90,19 +94,22 @@ TEST_P(congested_gate, shows_all_its_shedders_how_long_messages_wait) {
 TEST_P(congested_gate, believes_no_message_but_its_own) {
   for (auto local : {false, true}) {
     auto g = host(local, by_mailbox(20ms));
-    auto forge = [&](std::uint64_t number, caf::message content) {
-      portable::relay::send_on(g, nullptr,
-                               caf::message_id{number}.response_id(),
-                               std::move(content), nullptr);
+    auto forge = [&](caf::message_id id, caf::message content) {
+      portable::relay::send_on(g, nullptr, id, std::move(content), nullptr);
     };
-    meanwhile = [&] {
-      forge((std::uint64_t{1} << 60) - 2, {});
-      // As what a local gate sends itself.
-      forge(1, caf::make_message(std::uint64_t{3}, std::uint64_t{0},
-                                 caf::message{}));
+    auto response = [](std::uint64_t number) {
+      return caf::message_id{number}.with_normal_priority().response_id();
+    };
+    // Each of them comes soon, as the answer to a call comes after it.
+    before_answer = [&] {
+      forge(response((std::uint64_t{1} << 60) - 2), {});
+      // As what a gate sends itself, and as what a local gate does.
+      forge(caf::make_message_id(), {});
+      forge(response(1), caf::make_message(std::uint64_t{3}, std::uint64_t{0},
+                                           caf::message{}));
     };
     burst(g, 200, 20);
-    meanwhile = {};
+    before_answer = {};
     EXPECT_EQ(state_of(g, "shedder"), "shedding") << local;
     EXPECT_GT(metric_of(g, "shedder", "mailbox_delay_us"), 20'000) << local;
   }

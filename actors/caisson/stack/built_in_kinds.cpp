@@ -202,7 +202,7 @@ std::vector<policy_kind> refusing_kinds() {
            {"memory_permille",
             "Share of the memory in use, to a shedder; 0 if unknown."},
            {"delay_us", "How much longer than usual a shedder's calls take."},
-           {"in_flight", "Calls below a shedder."},
+           {"in_flight", "Calls in flight below the layer."},
            {"in_flight_limit",
             "Calls below a shedder that are no sign of overload."}}),
         {"passing", "shedding"}),

@@ -155,7 +155,7 @@ TEST_F(engine_failures, nothing_is_left_to_answer) {
   EXPECT_EQ(w.take(), (lines{"0s failed: internal_error by gate: boom"}));
 }
 
-// -- what is at hand ----------------------------------------------------------
+// -- the current call ---------------------------------------------------------
 
 TEST_F(engine_failures, the_text_ends_with_the_state_of_the_call) {
   b.on_complete = [](auto&, auto&, auto&, env&) {
@@ -184,7 +184,7 @@ TEST_F(engine_failures, the_call_may_be_in_no_layer_and_have_no_deadline) {
     << w.answer_to(0);
 }
 
-TEST_F(engine_failures, a_call_that_is_held_is_at_hand_as_its_time_is_over) {
+TEST_F(engine_failures, a_held_call_is_the_current_one_when_its_time_is_over) {
   a.on_admit = [](auto&, auto&, env& e) { return decision::hold(e.now + 5ms); };
   a.on_expire = [](auto&, auto&, env&) {
     return decision::reject(static_cast<errc>(0));

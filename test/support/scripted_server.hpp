@@ -29,7 +29,7 @@ public:
         }
       }) {}
 
-  /// Ends the connection at hand.
+  /// Closes the current connection.
   ~scripted_server() {
     {
       std::lock_guard guard{mutex_};

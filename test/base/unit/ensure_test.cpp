@@ -70,7 +70,7 @@ TEST(ensure, its_durations_are_for_people) {
   EXPECT_TRUE(text.ends_with(": 48.9 ms 2 s -5 ns")) << text;
 }
 
-// -- what is at hand ----------------------------------------------------------
+// -- the current work ---------------------------------------------------------
 
 struct fixed_work final : detail::current_work {
   explicit fixed_work(std::string x) : text(std::move(x)) {}
@@ -78,7 +78,7 @@ struct fixed_work final : detail::current_work {
   std::string text;
 };
 
-TEST(ensure, its_text_ends_with_what_is_at_hand) {
+TEST(ensure, its_text_ends_with_the_current_work) {
   fixed_work outer{"call 1"};
   fixed_work inner{"call 2"};
   auto violated = [] {

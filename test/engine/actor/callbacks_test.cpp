@@ -1,5 +1,5 @@
-// Functions of the user's that throw: the call or the batch at hand fails, the
-// host and all other calls live on.
+// Functions of the user's that throw: the call or the batch that is processed
+// fails, the host and all other calls live on.
 #include "support/both_hosts.hpp"
 
 #include <stdexcept>

@@ -30,19 +30,19 @@ public:
   using caf::event_based_actor::event_based_actor;
   caf::behavior make_behavior() override {
     return {[this](int) -> caf::result<int> {
-              kept_.push_back(make_response_promise<int>());
-              return kept_.back();
+              promises_.push_back(make_response_promise<int>());
+              return promises_.back();
             },
             [this](const std::string&) {
-              for (auto& x : kept_)
+              for (auto& x : promises_)
                 x.deliver(1);
-              kept_.clear();
+              promises_.clear();
             }};
   }
-  void on_exit() override { kept_.clear(); }
+  void on_exit() override { promises_.clear(); }
 
 private:
-  std::vector<caf::typed_response_promise<int>> kept_;
+  std::vector<caf::typed_response_promise<int>> promises_;
 };
 
 struct burst_actors {

@@ -138,14 +138,14 @@ protected:
       return {[this](int) { return keep(); },
               [this](const batch&) { return keep(); }};
     }
-    void on_exit() override { kept_.clear(); }
+    void on_exit() override { promises_.clear(); }
 
   private:
     caf::result<int> keep() {
-      kept_.push_back(make_response_promise<int>());
-      return kept_.back();
+      promises_.push_back(make_response_promise<int>());
+      return promises_.back();
     }
-    std::vector<caf::typed_response_promise<int>> kept_;
+    std::vector<caf::typed_response_promise<int>> promises_;
   };
 
   void build(const place& where) {

@@ -80,19 +80,18 @@ public:
   /// share if any opens, otherwise the least.
   fraction nearness(time_point now) const {
     std::vector<fraction> found;
-    auto look_at = [&](const marks& m, std::int64_t least,
-                       std::int64_t permille) {
+    auto note = [&](const marks& m, std::int64_t least, std::int64_t permille) {
       auto total = static_cast<std::int64_t>(m.size());
       auto known = total > 0 && total >= least;
       found.push_back(known ? fraction{bad(m) * 1000, total * permille}
                             : fraction{});
     };
     if (c.has(breaker_trip::rate_by_count))
-      look_at(last(results), minimum(true), c.permille);
+      note(last(results), minimum(true), c.permille);
     if (c.has(breaker_trip::rate_by_time))
-      look_at(young(recent, now), minimum(false), c.permille);
+      note(young(recent, now), minimum(false), c.permille);
     if (c.timed())
-      look_at(pace(now), slow_minimum(), c.slow_permille);
+      note(pace(now), slow_minimum(), c.slow_permille);
     if (found.empty())
       return {};
     auto any = c.base.trip_if == breaker_join::any;

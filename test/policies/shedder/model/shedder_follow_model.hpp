@@ -50,15 +50,15 @@ public:
       ++count["passed"];
       return {};
     }
-    kept_.push_back(now);
-    if (now < announcement_->end && kept_.size() < 16) {
+    shed_at_.push_back(now);
+    if (now < announcement_->end && shed_at_.size() < 16) {
       ++count["shed_early"];
       return {.goes = false};
     }
     if (now >= announcement_->end)
       announcement_.reset();
-    auto n = static_cast<int>(kept_.size());
-    kept_.clear();
+    auto n = static_cast<int>(shed_at_.size());
+    shed_at_.clear();
     ++count["passed"];
     ++count["asked"];
     return {.stands_for = n};
@@ -74,7 +74,7 @@ public:
 
   void forget() {
     announcement_.reset();
-    kept_.clear();
+    shed_at_.clear();
   }
 
   duration time = 0ns;
@@ -86,7 +86,7 @@ private:
     duration end;
   };
   std::optional<word> announcement_;
-  std::vector<duration> kept_;
+  std::vector<duration> shed_at_;
 };
 
 } // namespace caisson::test

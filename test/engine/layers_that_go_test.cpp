@@ -369,5 +369,19 @@ TEST_F(layers_that_go, waiters_of_a_queue_may_give_up) {
   EXPECT_EQ(w.answer_to(2), "x");
 }
 
+TEST_F(layers_that_go, a_cache_that_has_flushed_leaves_room_for_others) {
+  auto& w = world.emplace(std::move(first));
+  for (std::size_t i = 0; i < 100; ++i) {
+    auto name = "cache " + std::to_string(i);
+    puppets stack;
+    add_cache(stack, name.c_str());
+    ASSERT_EQ(w.swap(std::move(stack)), lines{name + ": added"});
+    w.call("w1");
+    ASSERT_EQ(w.swap({}), lines{name + ": removed"});
+    ASSERT_EQ(w.attempts.size(), i + 1);
+    w.answer(i, "ok");
+  }
+}
+
 } // namespace
 } // namespace caisson::test

@@ -384,5 +384,21 @@ TEST_F(swaps, as_many_stacks_as_there_is_room_for_can_have_calls) {
     w.answer(i, "z");
 }
 
+TEST_F(swaps, a_layer_that_was_removed_is_added_anew) {
+  auto dropped = 0;
+  with(first, "a").on_end = [&] { ++dropped; };
+  auto& w = start();
+  w.call("x");
+  EXPECT_EQ(w.swap({}), lines{"a: removed"});
+  auto& added = with(next, "a").machine();
+  EXPECT_EQ(w.swap(std::move(next)), lines{"a: added"});
+  w.call("y");
+  w.answer(1, "z");
+  EXPECT_EQ(added.take(), (lines{"admit", "complete ok"}));
+  EXPECT_EQ(dropped, 0);
+  w.answer(0, "z");
+  EXPECT_EQ(dropped, 1);
+}
+
 } // namespace
 } // namespace caisson::test

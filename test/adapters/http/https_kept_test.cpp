@@ -146,18 +146,19 @@ protected:
   }
 };
 
-// Also what OpenSSL has read with the answer, so that no socket has it.
+// Also what OpenSSL has read with the end of a body, so that no socket has it.
 TEST_F(https_kept_test, is_no_answer_to_the_next_request) {
+  auto first = ok("first");
+  auto head = first.substr(0, first.size() - 2);
+  const std::vector<std::vector<std::string>> ways{
+    {first + ok("evil")}, {first, ok("evil")}, {head, "st" + ok("evil")}};
   for (auto http2 : {false, true})
-    for (auto records : {1, 2}) {
+    for (const auto& records : ways) {
       raw_tls_server server{[&](int connection, int) {
-        if (connection > 0)
-          return std::vector{ok("second")};
-        return records == 1 ? std::vector{ok("first") + ok("evil")}
-                            : std::vector{ok("first"), ok("evil")};
+        return connection > 0 ? std::vector{ok("second")} : records;
       }};
       EXPECT_EQ(bodies(server, http2), "first second ")
-        << http2 << ' ' << records;
+        << http2 << ' ' << records.front();
     }
 }
 

@@ -47,6 +47,9 @@ protected:
     for (std::uint32_t i = 0; i < n; ++i) {
       std::string name(1, static_cast<char>('a' + i));
       auto factory = [this, name](caf::actor_system& sys) {
+        if (broken)
+          return caf::expected<caf::actor>{
+            caf::make_error(caf::sec::runtime_error)};
         return caf::expected<caf::actor>{
           caf::actor_cast<caf::actor>(sys.spawn<mortal_member>(name, &log))};
       };
@@ -73,6 +76,8 @@ protected:
   }
 
   list log;
+  /// Whether no worker can be made.
+  bool broken = false;
   std::vector<caf::actor> gates;
   supervision_group group;
 };
@@ -105,6 +110,34 @@ TEST_P(supervision_group_test, rest_for_one_leaves_those_before_it_alone) {
   EXPECT_EQ(world.request(gates[0], 1).value<int>(), 2);
   world.advance(1s);
   EXPECT_EQ(take_log(), (list{"+b", "+c"}));
+}
+
+TEST_P(supervision_group_test, a_restart_waits_for_that_of_a_lower_rank) {
+  make(group_strategy::rest_for_one, 2);
+  world.request(gates[1], -1);
+  world.advance(500ms);
+  world.request(gates[0], -1);
+  EXPECT_EQ(take_log(), (list{"-b", "-a"}));
+  world.advance(900ms);
+  EXPECT_EQ(take_log(), list{}) << "the second has waited for a second";
+  world.advance(100ms);
+  EXPECT_EQ(take_log(), (list{"+a", "+b"}));
+}
+
+TEST_P(supervision_group_test, losses_at_the_same_time_restart_in_order) {
+  make(group_strategy::one_for_all, 3);
+  auto self = world.make_probe();
+  std::vector<pending_answer> all;
+  for (auto& g : gates)
+    all.push_back(self.request(g, -1));
+  auto stop_log = take_log();
+  std::sort(stop_log.begin(), stop_log.end());
+  EXPECT_EQ(stop_log, (list{"-a", "-b", "-c"}));
+  world.advance(1s);
+  EXPECT_EQ(take_log(), (list{"+a", "+b", "+c"}));
+  world.advance(1min);
+  EXPECT_EQ(take_log(), list{});
+  world.kill(self.handle());
 }
 
 TEST_P(supervision_group_test, a_session_restarts_with_its_connection) {
@@ -167,6 +200,19 @@ TEST_P(supervision_group_test, too_many_losses_give_all_up) {
   EXPECT_EQ(look(gates[0]).worker, worker_state::up);
   world.request(gates[1], -1);
   world.run_until_idle();
+  for (auto& g : gates) {
+    EXPECT_EQ(look(g).worker, worker_state::given_up);
+    EXPECT_TRUE(world.request(g, 1).is(errc::worker_down));
+  }
+}
+
+TEST_P(supervision_group_test, gives_up_workers_that_wait_for_their_start) {
+  make(group_strategy::one_for_all, 2, {.max_restarts = 1});
+  world.request(gates[0], -1);
+  take_log();
+  broken = true;
+  world.advance(1s);
+  EXPECT_EQ(take_log(), list{});
   for (auto& g : gates) {
     EXPECT_EQ(look(g).worker, worker_state::given_up);
     EXPECT_TRUE(world.request(g, 1).is(errc::worker_down));

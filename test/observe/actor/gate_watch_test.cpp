@@ -338,6 +338,38 @@ TEST_P(gate_watch_test, a_policy_that_throws_has_no_numbers) {
   EXPECT_EQ(only(watch).metrics.at("succeeded"), 1);
 }
 
+// Counts how often it lists its numbers.
+class counting_policy final
+  : public policy_base<counting_policy, semaphore_config, semaphore_counter> {
+public:
+  static constexpr std::string_view kind_name = "counting";
+  static inline int lists = 0;
+  explicit counting_policy(semaphore_config c) : policy_base(std::move(c)) {}
+  decision admit(call_info&, slot&, env&) override { return decision::pass(); }
+  decision complete(call_info&, slot&, outcome&, env&) override {
+    return decision::pass();
+  }
+  void abandon(call_info&, slot&, const outcome&, bool, env&) override {}
+
+protected:
+  void list_gauges(std::vector<metric>&) const override { ++lists; }
+};
+
+TEST_P(gate_watch_test, without_a_watch_no_snapshot_is_made) {
+  auto w = make_worker(doubles());
+  auto g = gate(w.handle(), stack{}.add<counting_policy>({.name = "counting"}));
+  counting_policy::lists = 0;
+  EXPECT_TRUE(world.request(g, 1).ok());
+  EXPECT_EQ(counting_policy::lists, 0);
+  {
+    gate_watch watch{world};
+    world.run_until_idle();
+    EXPECT_EQ(counting_policy::lists, 1);
+  }
+  EXPECT_TRUE(world.request(g, 1).ok());
+  EXPECT_EQ(counting_policy::lists, 1);
+}
+
 TEST_P(gate_watch_test, an_idle_local_gate_publishes_when_a_watch_begins) {
   auto w = make_worker(doubles());
   auto host = world.system().spawn([&](caf::event_based_actor* self) {

@@ -17,7 +17,7 @@ namespace {
 
 // An answer that asks callers to slow down. A decision of a layer or gate on
 // the way, such as an open breaker, concerns that layer and not the rate.
-bool says_slow_down(const outcome& o) noexcept {
+bool asks_to_slow_down(const outcome& o) noexcept {
   return !o.ok && o.from_worker
          && (o.is(errc::rate_limited) || o.kind == answer_class::shed
              || o.retry_after > duration::zero());
@@ -171,7 +171,7 @@ decision limiter::reserve(call_info& call, slot& notes,
     return *no;
   count(counter::reserved);
   ++running_;
-  s.came = turn;
+  s.earliest_turn = turn;
   promised_.add(turn, call.id, s.permits);
   has_waiters_ = true;
   CAISSON_ENSURE(turn >= times.earliest && turn <= times.latest
@@ -227,16 +227,16 @@ void limiter::apply_result(const stay& s, const outcome& result, env& e) {
   // An answer was work for the worker, even if it says that nothing was done.
   if (!result.ok && !result.may_have_executed && !result.from_worker)
     put_back(s, e);
-  if (config_.drain_on_rejection && says_slow_down(result))
+  if (config_.drain_on_rejection && asks_to_slow_down(result))
     drain_for(result, e);
 }
 
 // Returns whether the call has a turn that has not come yet, and now has none.
 bool limiter::withdraw(const stay& s, call_id call, time_point now) {
-  if (!promised_.remove(source_, s.came, call))
+  if (!promised_.remove(source_, s.earliest_turn, call))
     return false;
-  CAISSON_ENSURE(s.came > now, "a turn that came {} ago is given back",
-                 now - s.came);
+  CAISSON_ENSURE(s.earliest_turn > now, "a turn that came {} ago is given back",
+                 now - s.earliest_turn);
   count(counter::returned);
   return true;
 }
@@ -330,7 +330,7 @@ bool limiter::serve(env& e, call_id self) {
 
 void limiter::put_back(const stay& s, env& e) {
   count(counter::returned);
-  source_.put_back(s.permits, s.came, e.now);
+  source_.put_back(s.permits, s.earliest_turn, e.now);
 }
 
 void limiter::drain_for(const outcome& result, env& e) {

@@ -103,9 +103,9 @@ protected:
 
 private:
   struct stay : waiting_queue::stay {
-    /// When it came: it has paid then, or later. If it was promised a turn:
+    /// When it arrived: it has paid then, or later. If it was promised a turn:
     /// when that is.
-    time_point came = {};
+    time_point earliest_turn = {};
   };
 
   [[nodiscard]] detail::rate_shape shape() const noexcept;

@@ -153,7 +153,7 @@ namespace {
 
 // Whether one of Caisson's errors says nothing about how much the worker
 // accepts: the call is over for reasons of its caller or of a layer.
-bool says_nothing(errc code) noexcept {
+bool is_inconclusive(errc code) noexcept {
   switch (code) {
     case errc::queue_full:
     case errc::wait_timeout:
@@ -222,7 +222,7 @@ throttle::sign throttle::judge(const outcome& o, env& e) const {
     return sign::none;
   if (classifier::is_any(c.allow, o))
     return sign::not_accepted;
-  if (o.own_error && says_nothing(static_cast<errc>(o.code)))
+  if (o.own_error && is_inconclusive(static_cast<errc>(o.code)))
     return sign::none;
   return c.allow.empty() && is_overload(o) ? sign::not_accepted
                                            : sign::accepted;

@@ -12,26 +12,26 @@ void fair_turns::join(place p, std::string_view key, std::uint32_t permits) {
     i = flows_.try_emplace(std::string{key}).first;
     ring_.push_back(i->second);
   }
-  if (p >= seats_.size())
-    seats_.resize(p + std::size_t{1});
+  if (p >= nodes_.size())
+    nodes_.resize(p + std::size_t{1});
   auto& f = i->second;
   CAISSON_ENSURE((f.first == none) == (f.last == none)
-                   && (f.last == none || seats_[f.last].after == none),
+                   && (f.last == none || nodes_[f.last].after == none),
                  "place {} is not the last of its key", f.last);
-  seats_[p] = {i, f.last, none, permits};
-  (f.last == none ? f.first : seats_[f.last].after) = p;
+  nodes_[p] = {i, f.last, none, permits};
+  (f.last == none ? f.first : nodes_[f.last].after) = p;
   f.last = p;
   count(f, 1, permits);
   find_turn();
 }
 
 void fair_turns::leave(place p, bool pays) {
-  CAISSON_ENSURE(p < seats_.size() && !flows_.empty(),
-                 "place {} of {} becomes free", p, seats_.size());
-  auto s = seats_[p];
+  CAISSON_ENSURE(p < nodes_.size() && !flows_.empty(),
+                 "place {} of {} becomes free", p, nodes_.size());
+  auto s = nodes_[p];
   auto& f = s.owner->second;
-  auto& before = s.before == none ? f.first : seats_[s.before].after;
-  auto& after = s.after == none ? f.last : seats_[s.after].before;
+  auto& before = s.before == none ? f.first : nodes_[s.before].after;
+  auto& after = s.after == none ? f.last : nodes_[s.after].before;
   CAISSON_ENSURE(before == p && after == p, "place {} is not linked", p);
   before = s.after;
   after = s.before;
@@ -68,8 +68,8 @@ void fair_turns::restart() noexcept {
   quantum_ = 0;
   heaviest_ = 0;
   constexpr auto kept = std::size_t{1024};
-  if (seats_.size() > kept)
-    std::vector<seat>{}.swap(seats_);
+  if (nodes_.size() > kept)
+    std::vector<node>{}.swap(nodes_);
   decltype(lengths_) none_waits;
   if (lengths_.capacity() > kept)
     lengths_.swap(none_waits);
@@ -97,7 +97,7 @@ void fair_turns::find_turn() {
       f.credit += quantum_;
       in_turn_ = true;
     }
-    auto price = std::int64_t{seats_[f.first].permits};
+    auto price = std::int64_t{nodes_[f.first].permits};
     if (price <= f.credit)
       return;
     heaviest_ = std::max(heaviest_, price);

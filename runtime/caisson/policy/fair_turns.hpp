@@ -80,7 +80,7 @@ private:
   using flows = std::map<std::string, flow, std::less<>>;
 
   // What is known of a place.
-  struct seat {
+  struct node {
     flows::iterator owner;
     place before = none;
     place after = none;
@@ -93,7 +93,7 @@ private:
 
   flows flows_;
   std::size_t calls_ = 0;
-  std::vector<seat> seats_;
+  std::vector<node> nodes_;
   linked_list<flow, by_turn> ring_;
   // By the number of their calls, less one.
   std::vector<linked_list<flow, by_length>> lengths_;

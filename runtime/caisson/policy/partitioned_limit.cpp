@@ -14,7 +14,7 @@ namespace caisson::detail {
 partitioned_limit::partitioned_limit(wait_order order,
                                      const queue_settings& rules,
                                      const partition_settings& p)
-  : order_(order), rules_(rules), homes_(1) {
+  : order_(order), rules_(rules), accounts_(1) {
   set_partitions(p);
 }
 
@@ -56,31 +56,31 @@ void partitioned_limit::set_shares(const partition_settings& p) {
   limit_ = -1;
 }
 
-// Without calls in the queues. Partitions that stay keep their homes.
+// Without calls in the queues. Partitions that stay keep their accounts.
 void partitioned_limit::set_partitions(const partition_settings& p) {
   std::map<std::string, std::uint32_t> before;
   for (const auto& x : parts_) {
-    before.emplace(x.name, x.home);
-    homes_[x.home].current = false;
+    before.emplace(x.name, x.account);
+    accounts_[x.account].current = false;
   }
-  homes_.front().current = true;
+  accounts_.front().current = true;
   for (const auto& x : p.list)
     if (auto i = before.find(x.name); i != before.end())
-      homes_[i->second].current = true;
+      accounts_[i->second].current = true;
   parts_.clear();
   names_.clear();
   for (const auto& x : p.list) {
     auto i = before.find(x.name);
     names_.emplace_back(x.name, static_cast<part>(parts_.size()));
-    add_part(x.name, i == before.end() ? new_home() : i->second);
+    add_part(x.name, i == before.end() ? new_account() : i->second);
   }
   add_part(std::string{partition_settings::rest_name}, 0);
   std::sort(names_.begin(), names_.end());
-  for (auto& x : homes_)
+  for (auto& x : accounts_)
     x.owner = static_cast<part>(parts_.size() - 1);
   for (part i = 0; i < parts_.size(); ++i)
-    homes_[parts_[i].home].owner = i;
-  for (const auto& x : homes_)
+    accounts_[parts_[i].account].owner = i;
+  for (const auto& x : accounts_)
     parts_[x.owner].used += x.lent;
   std::int64_t used = 0;
   for (const auto& x : parts_)
@@ -89,41 +89,43 @@ void partitioned_limit::set_partitions(const partition_settings& p) {
                  used, in_use_);
   partitioned_ = !p.list.empty();
   set_shares(p);
-  trim_homes();
+  trim_accounts();
 }
 
 void partitioned_limit::add_part(const std::string& name,
-                                 std::uint32_t home_index) {
-  partition x{
-    .name = name, .home = home_index, .calls = waiting_queue{order_, rules_}};
+                                 std::uint32_t account_index) {
+  partition x{.name = name,
+              .account = account_index,
+              .calls = waiting_queue{order_, rules_}};
   x.in_use_gauge = "in_use_" + name;
   x.waiting_gauge = "waiting_" + name;
   x.guaranteed_gauge = "guaranteed_" + name;
   parts_.push_back(std::move(x));
 }
 
-std::uint32_t partitioned_limit::new_home() {
-  auto unused = std::find_if(homes_.begin(), homes_.end(),
+std::uint32_t partitioned_limit::new_account() {
+  auto unused = std::find_if(accounts_.begin(), accounts_.end(),
                              [](auto& x) { return !x.current && x.lent == 0; });
-  if (unused == homes_.end())
-    unused = homes_.emplace(unused);
+  if (unused == accounts_.end())
+    unused = accounts_.emplace(unused);
   unused->current = true;
-  return static_cast<std::uint32_t>(unused - homes_.begin());
+  return static_cast<std::uint32_t>(unused - accounts_.begin());
 }
 
 // Those at the end that nobody needs.
-void partitioned_limit::trim_homes() {
-  while (homes_.size() > 1 && !homes_.back().current && homes_.back().lent == 0)
-    homes_.pop_back();
+void partitioned_limit::trim_accounts() {
+  while (accounts_.size() > 1 && !accounts_.back().current
+         && accounts_.back().lent == 0)
+    accounts_.pop_back();
   CAISSON_ENSURE(
-    homes_.front().current && homes_.front().owner == parts_.size() - 1,
-    "the first of {} homes is not that of the rest", homes_.size());
-  plain_ = !partitioned_ && homes_.size() == 1 && moved_.empty();
+    accounts_.front().current && accounts_.front().owner == parts_.size() - 1,
+    "the first of {} accounts is not that of the rest", accounts_.size());
+  plain_ = !partitioned_ && accounts_.size() == 1 && moved_.empty();
 }
 
 void partitioned_limit::rebuild(const partition_settings& p, env& e) {
   if (plain_)
-    homes_.front().lent = in_use_;
+    accounts_.front().lent = in_use_;
   std::vector<entry> all;
   for (auto& x : parts_) {
     auto calls = x.calls.take_all();
@@ -140,10 +142,10 @@ void partitioned_limit::rebuild(const partition_settings& p, env& e) {
     auto call = w.call;
     auto& s = moved_[call];
     s.permits = w.permits;
-    s.home = x.home;
+    s.account = x.account;
     x.calls.adopt(std::move(w), s);
   }
-  trim_homes();
+  trim_accounts();
   std::size_t waiting = 0;
   for (const auto& x : parts_)
     waiting += x.calls.size();
@@ -254,14 +256,15 @@ partitioned_limit::part partitioned_limit::part_of(const entry& w,
   return part_of(known, e).value_or(rest);
 }
 
-void partitioned_limit::count(std::uint32_t home_index, std::int64_t permits) {
-  auto& x = homes_[home_index];
+void partitioned_limit::count(std::uint32_t account_index,
+                              std::int64_t permits) {
+  auto& x = accounts_[account_index];
   auto& p = parts_[x.owner];
   x.lent += permits;
   p.used += permits;
   CAISSON_ENSURE(x.lent >= 0 && p.used >= x.lent && p.used <= in_use_,
                  "{} permits of {} count to {}, which has {} of {}", x.lent,
-                 home_index, p.name, p.used, in_use_);
+                 account_index, p.name, p.used, in_use_);
 }
 
 // A call was taken out of its queue, and gets nothing.
@@ -276,7 +279,7 @@ void partitioned_limit::taken(call_id call) {
 // A call ends that may have been moved.
 void partitioned_limit::forget(call_id call) {
   if (moved_.erase(call) > 0 && moved_.empty())
-    trim_homes();
+    trim_accounts();
 }
 
 const partitioned_limit::stay&
@@ -329,7 +332,7 @@ bool partitioned_limit::admits_to_part(const call_info& call, const stay& s,
 std::optional<partitioned_limit::entry>
 partitioned_limit::make_room(const call_info& call, const stay& s,
                              time_point now) {
-  auto* from = &parts_[homes_[s.home].owner];
+  auto* from = &parts_[accounts_[s.account].owner];
   std::optional<entry> out;
   if (partitioned_ && free_places(*from) > 0) {
     from = &*std::min_element(
@@ -348,7 +351,7 @@ partitioned_limit::make_room(const call_info& call, const stay& s,
 
 void partitioned_limit::join(const call_info& call, stay& s, time_point now,
                              time_point limit, std::uint32_t note) {
-  auto& calls = parts_[homes_[s.home].owner].calls;
+  auto& calls = parts_[accounts_[s.account].owner].calls;
   calls.join(call, s, now, limit, note, ++last_number_);
   ++waiting_;
   CAISSON_ENSURE(calls.size() <= waiting_ && calls.waits(s, call.id),
@@ -368,7 +371,7 @@ partitioned_limit::find(const stay& s, call_id call) const noexcept {
 
 partitioned_limit::entry partitioned_limit::leave(const stay& s, call_id call) {
   const auto& x = known(s, call);
-  auto& calls = parts_[homes_[x.home].owner].calls;
+  auto& calls = parts_[accounts_[x.account].owner].calls;
   auto w = calls.leave(x);
   CAISSON_ENSURE(w.call == call && calls.size() < waiting_,
                  "call {} leaves in place of call {}", call_number(w.call),
@@ -411,7 +414,7 @@ partitioned_limit::entry partitioned_limit::take_next(part p) {
   --waiting_;
   in_use_ += w.permits;
   if (!plain_)
-    count(parts_[p].home, w.permits);
+    count(parts_[p].account, w.permits);
   return w;
 }
 
@@ -440,12 +443,12 @@ void partitioned_limit::give_back(const stay& s, call_id call) {
   in_use_ -= s.permits;
   if (plain_)
     return;
-  count(known(s, call).home, -std::int64_t{s.permits});
+  count(known(s, call).account, -std::int64_t{s.permits});
   if (!moved_.empty())
     moved_.erase(call);
   // Otherwise there is nothing to trim.
-  if (!partitioned_ || !homes_.back().current)
-    trim_homes();
+  if (!partitioned_ || !accounts_.back().current)
+    trim_accounts();
 }
 
 } // namespace caisson::detail

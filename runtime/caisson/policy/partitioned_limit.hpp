@@ -38,8 +38,8 @@ public:
 
   /// What a call keeps in its slot.
   struct stay : waiting_queue::stay {
-    /// To whom its permits count; see `home`.
-    std::uint32_t home = 0;
+    /// To whom its permits count; see `account`.
+    std::uint32_t account = 0;
     /// Whether its rejection is delayed.
     bool delayed = false;
   };
@@ -101,14 +101,14 @@ public:
   [[nodiscard]] bool enter(const call_info& call, stay& s, env& e) {
     auto p = partitioned_ ? part_of(call, e) : std::optional<part>{0};
     if (p)
-      s.home = parts_[*p].home;
+      s.account = parts_[*p].account;
     return p.has_value();
   }
 
   /// Whether it could never run: its partition must not borrow, and never has
   /// so many permits.
   [[nodiscard]] bool outgrows(const stay& s) const noexcept {
-    return partitioned_ && s.permits > heaviest(homes_[s.home].owner);
+    return partitioned_ && s.permits > heaviest(accounts_[s.account].owner);
   }
 
   /// Whether it runs at once if so many permits are free.
@@ -125,7 +125,7 @@ public:
   void lend(const stay& s) {
     in_use_ += s.permits;
     if (!plain_)
-      count(s.home, s.permits);
+      count(s.account, s.permits);
   }
 
   /// How much the calls weigh at least that its partition serves before it.
@@ -220,7 +220,7 @@ private:
     std::int64_t highest = 0;
     std::int64_t places = 0;
     std::int64_t used = 0;
-    std::uint32_t home = 0;
+    std::uint32_t account = 0;
     waiting_queue calls;
     std::string in_use_gauge = {};
     std::string waiting_gauge = {};
@@ -228,16 +228,16 @@ private:
   };
 
   // To whom the permits count that were lent to calls of one partition. A call
-  // keeps the number of its home, as the partitions may be others when it
+  // keeps the number of its account, as the partitions may be others when it
   // returns. The first is that of the rest.
-  struct home {
+  struct account {
     part owner = 0;
     std::int64_t lent = 0;
     bool current = true;
   };
 
   [[nodiscard]] const partition& of(const stay& s) const noexcept {
-    return parts_[homes_[s.home].owner];
+    return parts_[accounts_[s.account].owner];
   }
   [[nodiscard]] static bool within(const partition& p,
                                    std::uint32_t permits) noexcept {
@@ -268,7 +268,7 @@ private:
                                             env& e) const;
   [[nodiscard]] part part_of(const entry& w, env& e) const;
   [[nodiscard]] const stay& known(const stay& s, call_id call) const noexcept;
-  void count(std::uint32_t home_index, std::int64_t permits);
+  void count(std::uint32_t account_index, std::int64_t permits);
   void taken(call_id call);
   void forget(call_id call);
 
@@ -277,9 +277,9 @@ private:
   [[nodiscard]] bool has_names(const partition_settings& p) const;
   void set_shares(const partition_settings& p);
   void set_partitions(const partition_settings& p);
-  void add_part(const std::string& name, std::uint32_t home_index);
-  std::uint32_t new_home();
-  void trim_homes();
+  void add_part(const std::string& name, std::uint32_t account_index);
+  std::uint32_t new_account();
+  void trim_accounts();
   void rebuild(const partition_settings& p, env& e);
 
   wait_order order_;
@@ -303,7 +303,7 @@ private:
   std::vector<std::pair<std::string, part>> names_;
   // Which of them was found last.
   mutable std::size_t last_named_ = 0;
-  std::vector<home> homes_;
+  std::vector<account> accounts_;
   // Calls that waited when partitions came or went, until they end: what their
   // slots should say.
   std::unordered_map<call_id, stay> moved_;

@@ -10,18 +10,18 @@ namespace caisson::detail {
 
 void promised_turns::add(time_point turn, call_id call, std::uint32_t n) {
   key k{turn, call};
-  if (shut_ && k < shut_->last)
-    shut_.reset();
+  if (full_ && k < full_->last)
+    full_.reset();
   auto fresh = turns_.emplace(k, n).second;
   CAISSON_ENSURE(fresh && n > 0, "call {} has {} tokens promised already",
                  call_number(call), n);
-  ensure_shut_gaps();
+  ensure_full_gaps();
 }
 
 // They end with a promise that still stands.
-void promised_turns::ensure_shut_gaps() const {
+void promised_turns::ensure_full_gaps() const {
   CAISSON_ENSURE(
-    !shut_ || (!turns_.empty() && turns_.rbegin()->first >= shut_->last),
+    !full_ || (!turns_.empty() && turns_.rbegin()->first >= full_->last),
     "no gap before a promise that is not among the {}", turns_.size());
 }
 
@@ -32,10 +32,10 @@ bool promised_turns::remove(const rate_source& source, time_point turn,
     return false;
   if (source.needs_order() && std::next(i) != turns_.end())
     return true;
-  if (shut_ && i->first <= shut_->last)
-    shut_.reset();
+  if (full_ && i->first <= full_->last)
+    full_.reset();
   turns_.erase(i);
-  ensure_shut_gaps();
+  ensure_full_gaps();
   return true;
 }
 
@@ -45,18 +45,18 @@ void promised_turns::catch_up(rate_source& source, time_point now) {
     x.take_in_any_case(turn.second);
   };
   // What is in the past is no gap.
-  if (shut_ && shut_->last.first <= now)
-    shut_.reset();
+  if (full_ && full_->last.first <= now)
+    full_.reset();
   for (auto i = turns_.begin(); i != turns_.end() && i->first.first <= now;
        i = turns_.erase(i)) {
     take_turn(source, *i);
-    if (shut_)
-      take_turn(shut_->now, *i);
+    if (full_)
+      take_turn(full_->now, *i);
   }
   source.advance(now);
-  if (shut_)
-    shut_->now.advance(now);
-  ensure_shut_gaps();
+  if (full_)
+    full_->now.advance(now);
+  ensure_full_gaps();
 }
 
 bool promised_turns::are_over(rate_source source,
@@ -101,13 +101,13 @@ time_point promised_turns::turn_of(const rate_source& source,
 // The first gap with room for anybody.
 promised_turns::gap promised_turns::first_gap(const rate_source& source) {
   gap x{source, source, turns_.begin()};
-  if (shut_ && shut_->now == source) {
-    x.source = x.without = shut_->then;
-    x.next = turns_.upper_bound(shut_->last);
+  if (full_ && full_->now == source) {
+    x.source = x.without = full_->then;
+    x.next = turns_.upper_bound(full_->last);
   }
   x = find(x, {}, 1, time_point::min());
   if (x.next != turns_.begin())
-    shut_ = {source, x.source, std::prev(x.next)->first};
+    full_ = {source, x.source, std::prev(x.next)->first};
   return x;
 }
 

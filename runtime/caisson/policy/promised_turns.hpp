@@ -71,19 +71,19 @@ private:
   [[nodiscard]] gap find(gap x, const std::vector<std::uint32_t>& before,
                          std::int64_t n, time_point from) const;
   [[nodiscard]] gap first_gap(const rate_source& source);
-  void ensure_shut_gaps() const;
+  void ensure_full_gaps() const;
 
   // No gap up to the promise `last` has room for anybody, who would take one
   // token at least. That holds for a source that is as `now`. `then` is that
   // source after `last`.
-  struct shut_gaps {
+  struct full_gaps {
     rate_source now;
     rate_source then;
     key last;
   };
 
   list turns_;
-  std::optional<shut_gaps> shut_;
+  std::optional<full_gaps> full_;
 };
 
 } // namespace caisson::detail

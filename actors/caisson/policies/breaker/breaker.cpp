@@ -24,7 +24,7 @@ decision breaker::admit(call_info& call, slot& notes, env& e) {
   // What most calls are; the rest is the same for them.
   if (s && !s->rejects && !timed_ && override_ != override_state::forced_open)
     [[likely]] {
-    take_counted(*s, notes, part::counted);
+    take_counted(*s, notes, call_role::counted);
     note_arrival();
     return decision::pass();
   }
@@ -41,7 +41,7 @@ decision breaker::admit_slow_path(const call_info& call, slot& notes, env& e) {
   if (override_ == override_state::none)
     return reject_call(call, e);
   count(counter::forced_through);
-  notes.start(admission{epoch_, clock_, part::bystander});
+  notes.start(admission{epoch_, clock_, call_role::bystander});
   return decision::pass();
 }
 
@@ -68,14 +68,14 @@ bool breaker::take_if_closed(closed& s, slot& notes, env& e) {
     return false;
   }
   if (config_.limit_at >= 1) {
-    take_counted(s, notes, part::counted);
+    take_counted(s, notes, call_role::counted);
     return true;
   }
   if (!s.limit.enter(history_.pressure(config_.trip_if), config_, clock_)) {
     s.why = counter::rejected_limit;
     return false;
   }
-  take_counted(s, notes, part::limited);
+  take_counted(s, notes, call_role::limited);
   return true;
 }
 
@@ -85,7 +85,7 @@ bool breaker::take_probe(half_open& s, const call_info& call, slot& notes) {
   CAISSON_ENSURE(override_ != override_state::forced_open,
                  "it is {}, and takes a probe", state());
   count(counter::probes);
-  notes.start(admission{epoch_, clock_, part::probe, ++last_number_});
+  notes.start(admission{epoch_, clock_, call_role::probe, ++last_number_});
   return true;
 }
 
@@ -143,7 +143,7 @@ decision breaker::complete(call_info& call, slot& notes, outcome& result,
   const auto& a = notes.as<admission>();
   auto v = config_.classify.judge(result, count_lists, e);
   catch_up(e);
-  if (v == verdict::success && a.played == part::counted && a.epoch == epoch_
+  if (v == verdict::success && a.role == call_role::counted && a.epoch == epoch_
       && !timed_ && a.watched == detail::slow_watch::none) [[likely]] {
     CAISSON_ENSURE(std::holds_alternative<closed>(state_)
                      && a.admitted <= clock_,
@@ -174,15 +174,15 @@ void breaker::judge(const call_info& call, const admission& a, verdict v,
 
 void breaker::judge_now(const call_info& call, const admission& a, verdict v,
                         env& e) {
-  if (a.played == part::bystander)
+  if (a.role == call_role::bystander)
     // It holds nothing, and its automatic state had nothing to learn.
     count(counter::unjudged_results);
   else if (a.epoch != epoch_)
     // The epoch of this call is over: its result no longer counts.
     emit_late(call, "earlier epoch", e);
-  else if (a.played == part::counted)
+  else if (a.role == call_role::counted)
     judge_counted(a, v, e);
-  else if (a.played == part::probe)
+  else if (a.role == call_role::probe)
     judge_probe(call, a, v, e);
   else
     judge_limited(a, v, e);

@@ -181,7 +181,7 @@ private:
   enum class override_state : std::uint8_t { none, forced_open, forced_closed };
 
   /// What a call was admitted as.
-  enum class part : std::uint8_t {
+  enum class call_role : std::uint8_t {
     /// Closed: its result goes into the history.
     counted,
     /// The same, and it counts among those in flight.
@@ -197,7 +197,7 @@ private:
   struct admission {
     std::uint64_t epoch;
     time_point admitted;
-    part played;
+    call_role role;
     /// Of the probe's lease, or of the call that is watched; otherwise 0.
     std::uint64_t number = 0;
     detail::slow_watch::handle watched = detail::slow_watch::none;
@@ -214,10 +214,10 @@ private:
       follow(last, e);
   }
 
-  void take_counted(closed& s, slot& notes, part played) {
+  void take_counted(closed& s, slot& notes, call_role role) {
     count(counter::admitted);
     history_.arrive(clock_);
-    auto& a = notes.start(admission{epoch_, clock_, played});
+    auto& a = notes.start(admission{epoch_, clock_, role});
     if (timed_) [[unlikely]]
       a.watched = s.watched_calls.add(a.number = ++last_number_, clock_);
   }

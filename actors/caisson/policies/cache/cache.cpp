@@ -175,7 +175,7 @@ decision cache::load_again(const call_info& call, progress& saved, env& e) {
 }
 
 decision cache::wait_again(const call_info& call, progress& saved) {
-  auto is_first = loads_.want_again(call, saved.at);
+  auto is_first = loads_.request_again(call, saved.at);
   count(is_first ? counter::misses : counter::joined);
   saved.child = 0;
   saved.load = store_.last_load() + 1;

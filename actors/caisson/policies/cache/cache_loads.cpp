@@ -77,7 +77,7 @@ void cache_loads::forget() {
 
 // -- once more ----------------------------------------------------------------
 
-bool cache_loads::want_again(const call_info& call, place at) {
+bool cache_loads::request_again(const call_info& call, place at) {
   auto [i, is_first] = again_.try_emplace(at->first);
   auto& x = i->second;
   if (is_first) {

@@ -81,7 +81,7 @@ public:
   }
 
   /// The call wants one. Returns whether it is the first one of its key.
-  bool want_again(const call_info& call, place at);
+  bool request_again(const call_info& call, place at);
 
   /// Starts what is wanted. All calls for a key send one load together, with
   /// the latest of their deadlines: if each of them began one in turn, each

@@ -122,7 +122,7 @@ namespace {
 
 // Errors say nothing about how long answers take. A layer further in that
 // refuses a call, as too little of its time is left, has not cut it off.
-bool says_how_long(const outcome& result, bool limit_passed) noexcept {
+bool measures_duration(const outcome& result, bool limit_passed) noexcept {
   return result.ok
          || (result.is(errc::deadline_exceeded)
              && (result.may_have_executed || limit_passed));
@@ -137,7 +137,7 @@ decision deadline::complete(call_info& call, slot& notes, outcome& result,
   // layers further in do not see this deadline: what overran shows here.
   if (!saved.expired && saved.own && e.now >= saved.limit)
     note_expiry(saved, call.id, e);
-  if (learner_ && says_how_long(result, e.now >= saved.limit))
+  if (learner_ && measures_duration(result, e.now >= saved.limit))
     measure(saved, result.ok, e.now);
   count(saved.expired ? counter::overran : counter::answered);
   return decision::pass();

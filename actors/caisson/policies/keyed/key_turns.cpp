@@ -26,7 +26,7 @@ void key_turns::apply(const key_change& c, key_entry& x, env& e) {
     }
   };
   // The host reports an order itself.
-  turn_as_it_is(x, e, deliver, c.what == kind::ordered);
+  turn_without_catch_up(x, e, deliver, c.what == kind::ordered);
 }
 
 void key_turns::follow(key_entry& x, env& e) {
@@ -60,7 +60,7 @@ void key_turns::send_all(const key_change& c, env& e) {
   changes_.add(c);
   keys_.blank().epoch = changes_.epoch();
   if (keys_.size() > key_pace::most_at_once)
-    for (auto* x : keys_.those_at_work())
+    for (auto* x : keys_.busy_entries())
       follow_and_rest(*x, e);
   visit(e);
   if (auto* x = keys_.shared())

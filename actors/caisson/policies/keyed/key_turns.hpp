@@ -39,7 +39,7 @@ public:
   template <class F>
   decltype(auto) turn(key_entry& x, env& e, F f, bool quiet = false) {
     catch_up(x, e);
-    return turn_as_it_is(x, e, f, quiet);
+    return turn_without_catch_up(x, e, f, quiet);
   }
 
   /// The entry is new: it follows the last order.
@@ -73,7 +73,7 @@ public:
 
 private:
   template <class F>
-  decltype(auto) turn_as_it_is(key_entry& x, env& e, F f, bool quiet);
+  decltype(auto) turn_without_catch_up(key_entry& x, env& e, F f, bool quiet);
   void carry(key_entry& x, env& e, std::size_t first);
   void send_all(const key_change& c, env& e);
   void apply(const key_change& c, key_entry& x, env& e);
@@ -98,7 +98,8 @@ private:
 }
 
 template <class F>
-decltype(auto) key_turns::turn_as_it_is(key_entry& x, env& e, F f, bool quiet) {
+decltype(auto) key_turns::turn_without_catch_up(key_entry& x, env& e, F f,
+                                                bool quiet) {
   auto first = e.actions.size();
   keys_.touch(x);
   auto ask = [&]() -> decltype(auto) {

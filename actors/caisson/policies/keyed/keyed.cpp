@@ -212,13 +212,13 @@ void keyed_policy::wake(env& e) {
 }
 
 bool keyed_policy::needs_maintenance() const noexcept {
-  return !turns_.all_follow() || keys_.has_remains() || room_.is_shrinking();
+  return !turns_.all_follow() || keys_.has_dropped() || room_.is_shrinking();
 }
 
 void keyed_policy::do_maintenance(env& e) {
   turns_.visit(e);
   room_.shrink(e);
-  keys_.free_remains(most_at_once);
+  keys_.free_dropped(most_at_once);
   delay_maintenance(e);
 }
 
@@ -262,7 +262,7 @@ void keyed_policy::reset(env& e) {
     x.admitted = 0;
     keys_.update_circuit(x);
   };
-  for (auto* x : keys_.those_at_work())
+  for (auto* x : keys_.busy_entries())
     begin_again(*x);
   if (auto* x = keys_.shared())
     begin_again(*x);
@@ -270,7 +270,7 @@ void keyed_policy::reset(env& e) {
   turns_.forget();
   counters_.clear();
   room_.stop_shrinking();
-  keys_.free_remains(most_at_once);
+  keys_.free_dropped(most_at_once);
 }
 
 // -- reports ------------------------------------------------------------------

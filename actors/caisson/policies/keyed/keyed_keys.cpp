@@ -11,7 +11,7 @@ void keyed_keys::start(std::unique_ptr<policy> blank) {
   sums_ = key_sums{*blank_->machine};
 }
 
-std::vector<key_entry*> keyed_keys::those_at_work() {
+std::vector<key_entry*> keyed_keys::busy_entries() {
   std::vector<key_entry*> out;
   at_work_.for_each([&](key_entry& x) { out.push_back(&x); });
   std::sort(out.begin(), out.end(), [](const key_entry* a, const key_entry* b) {
@@ -77,12 +77,12 @@ void keyed_keys::drop_shared() {
 }
 
 void keyed_keys::clear() {
-  auto stay = those_at_work();
+  auto stay = busy_entries();
   const auto before = table_.size();
-  remains_.push_back({table_.split(stay), std::move(idle_), std::move(guarded_),
+  dropped_.push_back({table_.split(stay), std::move(idle_), std::move(guarded_),
                       std::move(sums_)});
   CAISSON_ENSURE(table_.size() == stay.size()
-                   && remains_.back().table.size() + stay.size() == before,
+                   && dropped_.back().table.size() + stay.size() == before,
                  "{} keys stay of {}, and {} have calls", table_.size(), before,
                  stay.size());
   sums_ = key_sums{*blank_->machine};
@@ -95,9 +95,9 @@ void keyed_keys::clear() {
   }
 }
 
-void keyed_keys::free_remains(std::size_t most) {
-  for (auto left = most; left > 0 && !remains_.empty();) {
-    auto& x = remains_.front();
+void keyed_keys::free_dropped(std::size_t most) {
+  for (auto left = most; left > 0 && !dropped_.empty();) {
+    auto& x = dropped_.front();
     if (auto* first = x.table.front()) {
       timers_.cancel(first->timer);
       x.table.erase(*first);
@@ -105,7 +105,7 @@ void keyed_keys::free_remains(std::size_t most) {
     } else if (auto n = x.sums.shed(left); n > 0) {
       left -= n;
     } else {
-      remains_.pop_front();
+      dropped_.pop_front();
     }
   }
 }

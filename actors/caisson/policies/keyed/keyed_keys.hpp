@@ -60,7 +60,7 @@ public:
   }
 
   /// Those with calls, in the order in which they were made.
-  [[nodiscard]] std::vector<key_entry*> those_at_work();
+  [[nodiscard]] std::vector<key_entry*> busy_entries();
 
   // -- coming and going -------------------------------------------------------
 
@@ -94,8 +94,8 @@ public:
   /// Drops all keys without calls, but frees none of them now.
   void clear();
   /// Frees what is left of dropped keys, at most `most` pieces.
-  void free_remains(std::size_t most);
-  [[nodiscard]] bool has_remains() const noexcept { return !remains_.empty(); }
+  void free_dropped(std::size_t most);
+  [[nodiscard]] bool has_dropped() const noexcept { return !dropped_.empty(); }
 
   // -- visits -----------------------------------------------------------------
 
@@ -149,7 +149,7 @@ private:
   using entry_list = linked_list<key_entry, by_use>;
 
   // What a reset has left, until it is freed.
-  struct remains {
+  struct dropped_keys {
     key_table table;
     entry_list idle;
     entry_list guarded;
@@ -172,7 +172,7 @@ private:
   entry_list guarded_;
   bool allows_shared_ = false;
   std::uint64_t life_ = 0;
-  std::deque<remains> remains_;
+  std::deque<dropped_keys> dropped_;
   key_sums sums_;
   time_point clock_ = time_point::min();
 };

@@ -27,7 +27,7 @@ detail::first_try_alarm::limits alarm_of(const retrier_config& c) {
 
 // Whether there was too much work for the worker, or for a layer in front of
 // it, and not something wrong with it.
-bool was_too_much(const outcome& o) noexcept {
+bool is_overload_failure(const outcome& o) noexcept {
   if (o.kind != answer_class::unknown)
     return o.kind == answer_class::shed;
   return o.is(errc::queue_full) || o.is(errc::wait_timeout)
@@ -106,7 +106,7 @@ decision retrier::attempt_over(call_info& call, progress& saved,
   CAISSON_ENSURE(saved.at == stage::attempt && saved.attempts > 0,
                  "attempt {} comes back at stage {}", saved.attempts, saved.at);
   // The conflict may be with an earlier attempt at this call.
-  auto conflict = result.kind == answer_class::conflict && keeper_;
+  auto conflict = result.kind == answer_class::conflict && replies_;
   if (v == verdict::neutral) {
     count(counter::not_retryable);
   } else if (v == verdict::failure && !conflict) {
@@ -114,7 +114,7 @@ decision retrier::attempt_over(call_info& call, progress& saved,
   } else if (!conflict && (!saved.may_have_executed || may_repeat(call))) {
     if (auto held = try_again(call, saved, result, e))
       return *held;
-  } else if (!keeper_) {
+  } else if (!replies_) {
     finish(counter::not_idempotent, false, e);
   } else if (e.now >= call.deadline) {
     finish(counter::gave_up_deadline, false, e);
@@ -233,7 +233,7 @@ void retrier::abandon(call_info& call, slot& notes, const outcome& why,
   if (at == stage::verifying || at == stage::before_verification
       || at == stage::answering) {
     unverified_.erase(call.id);
-    keeper_->drop(call.id);
+    replies_->drop(call.id);
   }
   if (at == stage::answering)
     return; // Counted.
@@ -279,7 +279,7 @@ std::optional<duration> retrier::pause_after(const outcome& result,
     custom = call_user(
                "delay_of", [&] { return config_.delay_of(result); }, e)
                .value_or(std::nullopt);
-  if (config_.overload_factor > 1 && was_too_much(result))
+  if (config_.overload_factor > 1 && is_overload_failure(result))
     scheduled = duration_times(scheduled, config_.overload_factor);
   auto own = std::max(custom.value_or(scheduled), duration::zero());
   auto latest = duration_sum(own, config_.retry_after_margin);
@@ -298,7 +298,7 @@ std::optional<duration> retrier::pause_after(const outcome& result,
 
 decision retrier::start_verification(const call_info& call, progress& saved,
                                      const outcome& result, env& e) {
-  keeper_->keep(call.id, result);
+  replies_->keep(call.id, result);
   CAISSON_ENSURE(!unverified_.contains(call.id), "call {} is being verified",
                  call_number(call.id));
   auto& kept = unverified_[call.id] = result;
@@ -307,7 +307,7 @@ decision retrier::start_verification(const call_info& call, progress& saved,
 }
 
 decision retrier::verify(const call_info& call, progress& saved, env& e) {
-  CAISSON_ENSURE(keeper_ && unverified_.contains(call.id),
+  CAISSON_ENSURE(replies_ && unverified_.contains(call.id),
                  "the attempt of call {} is not known", call_number(call.id));
   saved.at = stage::verifying;
   ++saved.verifications;
@@ -320,7 +320,7 @@ decision retrier::verify(const call_info& call, progress& saved, env& e) {
 
 decision retrier::judge_verification(const call_info& call, progress& saved,
                                      outcome& result, env& e) {
-  switch (keeper_->read(call.id, result)) {
+  switch (replies_->read(call.id, result)) {
     case effect::done:
       saved.at = stage::answering;
       unverified_.erase(call.id);
@@ -331,7 +331,7 @@ decision retrier::judge_verification(const call_info& call, progress& saved,
       count(counter::found_not_done);
       if (auto held = try_again(call, saved, unverified_.at(call.id), e)) {
         unverified_.erase(call.id);
-        keeper_->drop(call.id);
+        replies_->drop(call.id);
         return *held;
       }
       return give_back(call, saved, result, e);
@@ -361,7 +361,7 @@ decision retrier::reverify(const call_info& call, progress& saved,
 // The outcome of the last attempt goes up after all.
 decision retrier::give_back(const call_info& call, progress& saved,
                             outcome& result, env& e) {
-  if (keeper_->has(call.id)) {
+  if (replies_->has(call.id)) {
     saved.at = stage::answering;
     e.answer(call.id, call.id);
     return decision::hold();
@@ -382,9 +382,9 @@ decision retrier::answer_over(const call_info& call, progress&,
     unverified_.erase(i);
   }
   result.may_have_executed = true;
-  CAISSON_ENSURE(keeper_->has(call.id), "nothing is kept for call {}",
+  CAISSON_ENSURE(replies_->has(call.id), "nothing is kept for call {}",
                  call_number(call.id));
-  keeper_->drop(call.id);
+  replies_->drop(call.id);
   return decision::pass();
 }
 
@@ -422,7 +422,7 @@ void retrier::deposit(time_point now) {
 
 bool retrier::withdraw(const outcome& failed, time_point now) {
   auto cost = failed.is(errc::deadline_exceeded) ? config_.budget_timeout_cost
-              : was_too_much(failed)             ? config_.budget_overload_cost
+              : is_overload_failure(failed)      ? config_.budget_overload_cost
                                                  : config_.budget_cost;
   return shared_ ? shared_->try_withdraw(now, cost)
                  : budget_.try_withdraw(now, cost);

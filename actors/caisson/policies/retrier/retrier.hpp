@@ -93,9 +93,9 @@ struct enum_names<retrier_counter> {
 
 /// For a retrier with a verifier, what concerns content: the answers of the
 /// verifier, and the replies that go up after a verification.
-class reply_keeper {
+class reply_store {
 public:
-  virtual ~reply_keeper() = default;
+  virtual ~reply_store() = default;
 
   /// Keeps the reply in `o`, if it has one, under the call's number.
   virtual void keep(call_id call, const outcome& o) = 0;
@@ -132,8 +132,8 @@ public:
   /// Throws `config_error` if `c` is not valid.
   explicit retrier(retrier_config c);
 
-  /// Verifies before it repeats. `keeper` must outlive the calls.
-  void verify_with(reply_keeper& keeper) noexcept { keeper_ = &keeper; }
+  /// Verifies before it repeats. `replies` must outlive the calls.
+  void verify_with(reply_store& replies) noexcept { replies_ = &replies; }
 
   /// Takes retries from this budget instead of its own; null: from its own
   /// again.
@@ -241,7 +241,7 @@ private:
   retry_budget budget_;
   std::shared_ptr<shared_retry_budget> shared_;
   detail::first_try_alarm alarm_;
-  reply_keeper* keeper_ = nullptr;
+  reply_store* replies_ = nullptr;
   // The outcomes of attempts that are being verified.
   std::unordered_map<call_id, outcome> unverified_;
   std::uint32_t epoch_ = 0;

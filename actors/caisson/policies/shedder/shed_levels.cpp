@@ -48,11 +48,11 @@ void shed_levels::expect_absent(std::uint32_t threshold) {
   double sent = 0;
   for (std::uint32_t i = 0; i < at_.threshold; ++i) {
     kept += absent_[i];
-    sent += came(i);
+    sent += arrivals_of(i);
   }
   auto share = kept > 0 ? kept / (kept + sent) : 0;
   for (auto i = at_.threshold; i < threshold; ++i)
-    absent_[i] = static_cast<float>(share * came(i));
+    absent_[i] = static_cast<float>(share * arrivals_of(i));
 }
 
 void shed_levels::forget_absent() noexcept {
@@ -100,14 +100,14 @@ bool shed_levels::passes_in_part(random_source& r) const {
 
 // -- windows ------------------------------------------------------------------
 
-double shed_levels::came(std::uint32_t level) const noexcept {
+double shed_levels::arrivals_of(std::uint32_t level) const noexcept {
   return seen_[level] + seen_any_[level / groups] / double{groups};
 }
 
 double shed_levels::calls_of(std::uint32_t level) const noexcept {
   return level < at_.threshold && !absent_.empty()
-           ? came(level) + absent_[level]
-           : came(level);
+           ? arrivals_of(level) + absent_[level]
+           : arrivals_of(level);
 }
 
 double shed_levels::all() const noexcept {
@@ -120,9 +120,9 @@ double shed_levels::all() const noexcept {
 double shed_levels::passing() const noexcept {
   if (seen_.empty())
     return 0;
-  double sum = sheds() ? at_.part * came(at_.threshold - 1) : 0;
+  double sum = sheds() ? at_.part * arrivals_of(at_.threshold - 1) : 0;
   for (auto i = at_.threshold; i < count; ++i)
-    sum += came(i);
+    sum += arrivals_of(i);
   return sum;
 }
 

@@ -118,7 +118,7 @@ private:
 
   // How many calls of the window had that level; those without a group count
   // evenly for all.
-  [[nodiscard]] double came(std::uint32_t level) const noexcept;
+  [[nodiscard]] double arrivals_of(std::uint32_t level) const noexcept;
 
   // The same with those that stayed away: they are all below the threshold.
   [[nodiscard]] double calls_of(std::uint32_t level) const noexcept;

@@ -42,7 +42,7 @@ public:
   [[nodiscard]] caf::message value(std::uint64_t index) const override;
 
 private:
-  class kept_replies final : public reply_keeper {
+  class kept_replies final : public reply_store {
   public:
     void keep(call_id call, const outcome& o) override;
     effect read(call_id call, const outcome& answer) override;

@@ -87,13 +87,13 @@ private:
       relation(r, why_not(r));
     if (applying != true)
       return;
-    if (whole_ && gives(r.key) && !r.needs.empty() && !any_there(r.needs))
+    if (whole_ && gives(r.key) && !r.needs.empty() && !any_given(r.needs))
       relation(r,
                fmt::format("{} applies with {} only", r.key, either(r.needs)));
     if (!r.one_of.empty())
       check_group(r);
-    else if (whole_ && r.required && !is_there(r.key)
-             && (r.unless.empty() || !is_there(r.unless)))
+    else if (whole_ && r.required && !is_given(r.key)
+             && (r.unless.empty() || !is_given(r.unless)))
       missing(r, r.unless.empty()
                    ? r.allowed
                    : fmt::format("{}, or else {}", r.allowed, r.unless));
@@ -110,7 +110,7 @@ private:
 
   group group_of(const field_rule& r) const {
     group out;
-    auto there = false;
+    auto given = false;
     for (const auto& x : rules_) {
       if (x.one_of != r.one_of || applies(x) != true)
         continue;
@@ -121,9 +121,9 @@ private:
       if (gives(x.key) && !out.present)
         out.present = &x;
       out.missing |= x.required;
-      there |= is_there(x.key);
+      given |= is_given(x.key);
     }
-    out.missing &= !there;
+    out.missing &= !given;
     return out;
   }
 
@@ -143,13 +143,13 @@ private:
   bool gives(std::string_view key) const { return at_.table.contains(key); }
 
   // Given, if only under a name that is misspelled.
-  bool is_there(std::string_view key) const {
+  bool is_given(std::string_view key) const {
     return gives(key) || contains(misspelled_, key);
   }
 
-  bool any_there(const std::vector<std::string>& keys) const {
+  bool any_given(const std::vector<std::string>& keys) const {
     return std::any_of(keys.begin(), keys.end(),
-                       [&](const auto& key) { return is_there(key); });
+                       [&](const auto& key) { return is_given(key); });
   }
 
   void relation(const field_rule& r, std::string message) {

@@ -19,7 +19,7 @@ using namespace retrying;
 using namespace std::chrono_literals;
 
 // Replies are pointers here, and the verifier says what the test wants.
-struct keeper final : reply_keeper {
+struct keeper final : reply_store {
   void keep(call_id call, const outcome& o) override {
     if (o.reply)
       kept[call] = o.reply;

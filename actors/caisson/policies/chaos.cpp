@@ -64,7 +64,7 @@ chaos::chaos(chaos_config c) : policy_base(std::move(c)) {
 // -- calls --------------------------------------------------------------------
 
 decision chaos::admit(call_info& call, slot& notes, env& e) {
-  auto& saved = notes.start<fate>();
+  auto& saved = notes.start<call_state>();
   if (config_.enabled)
     saved.what = draw(e.random);
   switch (saved.what) {
@@ -111,7 +111,7 @@ duration chaos::some_latency(env& e) const {
   return std::min(d.value_or(std::nullopt).value_or(duration::zero()), longest);
 }
 
-decision chaos::wait(fate& saved, duration d, env& e) {
+decision chaos::wait(call_state& saved, duration d, env& e) {
   CAISSON_ENSURE(!saved.waits && d > duration::zero(),
                  "a call waits for {} more", d);
   saved.waits = true;
@@ -120,7 +120,7 @@ decision chaos::wait(fate& saved, duration d, env& e) {
 }
 
 decision chaos::complete(call_info& call, slot& notes, outcome&, env& e) {
-  const auto& saved = notes.as<fate>();
+  const auto& saved = notes.as<call_state>();
   CAISSON_ENSURE(!saved.waits, "a call is held and comes back");
   if (saved.what != fault::outcome)
     return decision::pass();
@@ -135,7 +135,7 @@ decision chaos::complete(call_info& call, slot& notes, outcome&, env& e) {
 }
 
 void chaos::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
-  waiting_ -= notes.as<fate>().waits ? 1 : 0;
+  waiting_ -= notes.as<call_state>().waits ? 1 : 0;
   CAISSON_ENSURE(waiting_ >= 0, "{} calls wait", waiting_);
   count(counter::abandoned);
 }
@@ -152,7 +152,7 @@ void chaos::emit(counter which, std::string_view what, const call_info& call,
 // -- time ---------------------------------------------------------------------
 
 decision chaos::expire(call_info&, slot& notes, env&) {
-  auto& saved = notes.as<fate>();
+  auto& saved = notes.as<call_state>();
   CAISSON_ENSURE(saved.waits && waiting_ > 0,
                  "of {} calls this one does not wait", waiting_);
   saved.waits = false;

@@ -126,7 +126,8 @@ private:
   // What a call has met.
   enum class fault : std::uint8_t { none, error, latency, outcome, silence };
 
-  struct fate {
+  // What the slot of a call has.
+  struct call_state {
     fault what = fault::none;
     // Whether it is held.
     bool waits = false;
@@ -134,7 +135,7 @@ private:
 
   [[nodiscard]] fault draw(random_source& random) const;
   duration some_latency(env& e) const;
-  decision wait(fate& saved, duration d, env& e);
+  decision wait(call_state& saved, duration d, env& e);
   void emit(counter which, std::string_view what, const call_info& call, env& e,
             duration delay = duration::zero());
 

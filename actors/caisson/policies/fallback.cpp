@@ -59,14 +59,14 @@ fallback::fallback(fallback_config c, std::size_t actors)
 // -- calls --------------------------------------------------------------------
 
 decision fallback::admit(call_info&, slot& notes, env&) {
-  notes.start<progress>();
+  notes.start<call_state>();
   count(counter::calls);
   return decision::pass();
 }
 
 decision fallback::complete(call_info& call, slot& notes, outcome& result,
                             env& e) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   auto j = judge(result, e);
   if (saved.limit <= e.now && e.now < call.deadline
       && result.is(errc::deadline_exceeded))
@@ -160,7 +160,7 @@ std::uint64_t fallback::first_for(const call_info& call, const outcome& o,
   return std::min<std::uint64_t>(chosen.value_or(chain_.size()), chain_.size());
 }
 
-std::uint64_t fallback::next_for(const progress& saved,
+std::uint64_t fallback::next_for(const call_state& saved,
                                  std::uint64_t i) const noexcept {
   // A call that is with an actor already has a place for all of them.
   if (!saved.placed && full())
@@ -170,7 +170,7 @@ std::uint64_t fallback::next_for(const progress& saved,
 }
 
 fallback::counter fallback::why_not(const call_info& call,
-                                    const progress& saved, std::uint64_t next,
+                                    const call_state& saved, std::uint64_t next,
                                     const env& e) const noexcept {
   if (saved.next == chain_.size())
     return counter::all_failed;
@@ -181,7 +181,7 @@ fallback::counter fallback::why_not(const call_info& call,
   return counter::count_;
 }
 
-decision fallback::answer(const call_info& call, progress& saved, env& e) {
+decision fallback::answer(const call_info& call, call_state& saved, env& e) {
   if (saved.next == 0) {
     count(counter::primary_answered);
     return decision::pass();
@@ -196,14 +196,14 @@ decision fallback::answer(const call_info& call, progress& saved, env& e) {
   return decision::pass();
 }
 
-decision fallback::give_up(progress& saved, counter why) {
+decision fallback::give_up(call_state& saved, counter why) {
   keep_place(saved, false);
   count(why);
   return decision::pass();
 }
 
 void fallback::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   CAISSON_ENSURE(
     saved.next <= chain_.size() && (saved.next > 0 || !saved.placed),
     "a call with alternative {} of {} has a place", saved.next, chain_.size());
@@ -212,7 +212,7 @@ void fallback::abandon(call_info&, slot& notes, const outcome&, bool, env&) {
 }
 
 // Takes a place for the call or gives it back, unless that was done before.
-void fallback::keep_place(progress& saved, bool keep) {
+void fallback::keep_place(call_state& saved, bool keep) {
   if (saved.placed != keep)
     running_ += keep ? 1 : -1;
   CAISSON_ENSURE(running_ >= 0, "{} calls have a place", running_);

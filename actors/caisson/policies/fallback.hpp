@@ -106,8 +106,8 @@ protected:
   void list_gauges(std::vector<metric>& out) const override;
 
 private:
-  // The state of a call.
-  struct progress {
+  // What the slot of a call has.
+  struct call_state {
     // The alternative after the one that it was sent to; 0 while it is with the
     // worker.
     std::uint64_t next = 0;
@@ -136,17 +136,17 @@ private:
 
   // The first alternative from `i` on that can take the call, or their number
   // if none can.
-  [[nodiscard]] std::uint64_t next_for(const progress& saved,
+  [[nodiscard]] std::uint64_t next_for(const call_state& saved,
                                        std::uint64_t i) const noexcept;
 
   // Why the call cannot go to the alternative `next`, or `count_` if it can.
-  [[nodiscard]] counter why_not(const call_info& call, const progress& saved,
+  [[nodiscard]] counter why_not(const call_info& call, const call_state& saved,
                                 std::uint64_t next,
                                 const env& e) const noexcept;
 
-  decision answer(const call_info& call, progress& saved, env& e);
-  decision give_up(progress& saved, counter why);
-  void keep_place(progress& saved, bool keep);
+  decision answer(const call_info& call, call_state& saved, env& e);
+  decision give_up(call_state& saved, counter why);
+  void keep_place(call_state& saved, bool keep);
 
   std::vector<alternative_kind> chain_;
   std::int64_t running_ = 0;

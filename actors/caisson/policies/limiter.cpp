@@ -116,7 +116,7 @@ detail::rate_shape limiter::shape() const noexcept {
 // -- calls --------------------------------------------------------------------
 
 decision limiter::admit(call_info& call, slot& notes, env& e) {
-  auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
+  auto& s = notes.start<call_state>({{std::max(call.permits, 1u)}, e.now});
   if (!has_waiters_) [[likely]] {
     source_.advance(std::max(e.now, seen_));
     if (s.permits <= source_.heaviest() && source_.take(s.permits)) [[likely]]
@@ -125,7 +125,8 @@ decision limiter::admit(call_info& call, slot& notes, env& e) {
   return admit_slow_path(call, s, e);
 }
 
-decision limiter::admit_slow_path(const call_info& call, stay& s, env& e) {
+decision limiter::admit_slow_path(const call_info& call, call_state& s,
+                                  env& e) {
   if (has_waiters_)
     return admit_behind_waiters(call, s, e);
   if (s.permits > source_.heaviest())
@@ -134,7 +135,8 @@ decision limiter::admit_slow_path(const call_info& call, stay& s, env& e) {
   return enqueue(call, s, e);
 }
 
-decision limiter::admit_behind_waiters(const call_info& call, stay& s, env& e) {
+decision limiter::admit_behind_waiters(const call_info& call, call_state& s,
+                                       env& e) {
   catch_up(e.now);
   if (s.permits > source_.heaviest())
     return reject_call(counter::too_heavy, errc::rate_limited, call.id,
@@ -155,7 +157,7 @@ decision limiter::admit_behind_waiters(const call_info& call, stay& s, env& e) {
 
 decision limiter::reserve(call_info& call, slot& notes,
                           const reservation& times, env& e) {
-  auto& s = notes.start<stay>({{std::max(call.permits, 1u)}, e.now});
+  auto& s = notes.start<call_state>({{std::max(call.permits, 1u)}, e.now});
   catch_up(e.now);
   if (s.permits > source_.heaviest())
     return reject_call(counter::too_heavy, errc::rate_limited, call.id,
@@ -193,10 +195,10 @@ decision limiter::complete(call_info& call, slot& notes, outcome& result,
     seen_ = std::max(seen_, e.now);
     return decision::pass();
   }
-  return complete_slow_path(call, notes.as<stay>(), result, e);
+  return complete_slow_path(call, notes.as<call_state>(), result, e);
 }
 
-decision limiter::complete_slow_path(const call_info& call, const stay& s,
+decision limiter::complete_slow_path(const call_info& call, const call_state& s,
                                      const outcome& result, env& e) {
   catch_up(e.now);
   if (withdraw(s, call.id, e.now)) {
@@ -223,7 +225,7 @@ detail::rate_source limiter::source_now() const {
 }
 
 // What a call that comes back means for the tokens.
-void limiter::apply_result(const stay& s, const outcome& result, env& e) {
+void limiter::apply_result(const call_state& s, const outcome& result, env& e) {
   // An answer was work for the worker, even if it says that nothing was done.
   if (!result.ok && !result.may_have_executed && !result.from_worker)
     put_back(s, e);
@@ -232,7 +234,7 @@ void limiter::apply_result(const stay& s, const outcome& result, env& e) {
 }
 
 // Returns whether the call has a turn that has not come yet, and now has none.
-bool limiter::withdraw(const stay& s, call_id call, time_point now) {
+bool limiter::withdraw(const call_state& s, call_id call, time_point now) {
   if (!promised_.remove(source_, s.earliest_turn, call))
     return false;
   CAISSON_ENSURE(s.earliest_turn > now, "a turn that came {} ago is given back",
@@ -243,7 +245,7 @@ bool limiter::withdraw(const stay& s, call_id call, time_point now) {
 
 void limiter::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
-  auto& s = notes.as<stay>();
+  auto& s = notes.as<call_state>();
   catch_up(e.now);
   if (waiting_.waits(s, call.id)) {
     // It has paid nothing yet. Those behind it move up by themselves.
@@ -269,7 +271,7 @@ void limiter::move_up(env& e) {
   has_waiters_ = waiting() > 0;
 }
 
-decision limiter::enqueue(const call_info& call, stay& s, env& e) {
+decision limiter::enqueue(const call_info& call, call_state& s, env& e) {
   auto turn = pass_time(s.permits);
   CAISSON_ENSURE(turn > e.now || !waiting_.empty(),
                  "a call waits for tokens that are there");
@@ -328,7 +330,7 @@ bool limiter::serve(env& e, call_id self) {
   return found;
 }
 
-void limiter::put_back(const stay& s, env& e) {
+void limiter::put_back(const call_state& s, env& e) {
   count(counter::returned);
   source_.put_back(s.permits, s.earliest_turn, e.now);
 }
@@ -378,7 +380,7 @@ time_point limiter::turn_of_first() {
 // -- time ---------------------------------------------------------------------
 
 decision limiter::expire(call_info& call, slot& notes, env& e) {
-  auto& s = notes.as<stay>();
+  auto& s = notes.as<call_state>();
   // A grant that was made is kept: the call has paid for its turn.
   if (!waiting_.waits(s, call.id))
     return decision::pass();

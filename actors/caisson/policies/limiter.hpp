@@ -102,7 +102,8 @@ protected:
   void forget(env& e) override;
 
 private:
-  struct stay : waiting_queue::stay {
+  // What the slot of a call has.
+  struct call_state : waiting_queue::stay {
     /// When it arrived: it has paid then, or later. If it was promised a turn:
     /// when that is.
     time_point earliest_turn = {};
@@ -118,21 +119,21 @@ private:
   void catch_up(time_point now);
   [[nodiscard]] detail::rate_source source_now() const;
 
-  decision admit_slow_path(const call_info& call, stay& s, env& e);
-  decision admit_behind_waiters(const call_info& call, stay& s, env& e);
-  decision complete_slow_path(const call_info& call, const stay& s,
+  decision admit_slow_path(const call_info& call, call_state& s, env& e);
+  decision admit_behind_waiters(const call_info& call, call_state& s, env& e);
+  decision complete_slow_path(const call_info& call, const call_state& s,
                               const outcome& result, env& e);
-  decision enqueue(const call_info& call, stay& s, env& e);
+  decision enqueue(const call_info& call, call_state& s, env& e);
   std::optional<decision> refusal(const call_info& call, time_point turn,
                                   time_point latest, env& e);
   decision pass_at_once();
   decision reject_call(counter why, errc code, call_id call,
                        duration retry_after, env& e,
                        std::string_view detail = {});
-  void apply_result(const stay& s, const outcome& result, env& e);
-  bool withdraw(const stay& s, call_id call, time_point now);
+  void apply_result(const call_state& s, const outcome& result, env& e);
+  bool withdraw(const call_state& s, call_id call, time_point now);
   void move_up(env& e);
-  void put_back(const stay& s, env& e);
+  void put_back(const call_state& s, env& e);
   void drain_for(const outcome& result, env& e);
   bool serve(env& e, call_id self = 0);
 

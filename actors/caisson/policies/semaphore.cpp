@@ -45,19 +45,19 @@ semaphore::semaphore(semaphore_config c) : lending_base(std::move(c)) {}
 // -- calls --------------------------------------------------------------------
 
 decision semaphore::admit(call_info& call, slot& notes, env& e) {
-  notes.start<stay>().permits = std::max(call.permits, 1u);
+  notes.start<call_state>().permits = std::max(call.permits, 1u);
   return ask(call, notes, e);
 }
 
 decision semaphore::pass_down(slot& notes, env& e) {
-  take_permits(notes.as<stay>(), e.now);
+  take_permits(notes.as<call_state>(), e.now);
   count(counter::passed);
   return decision::pass();
 }
 
 decision semaphore::complete(call_info& call, slot& notes, outcome&, env& e) {
   count(counter::finished);
-  give_back(call, notes.as<stay>(), e.now);
+  give_back(call, notes.as<call_state>(), e.now);
   serve(e);
   return decision::pass();
 }
@@ -68,7 +68,7 @@ void semaphore::abandon(call_info& call, slot& notes, const outcome&, bool,
     // Also right for a call that was granted its permits and has not gone down
     // yet: the permits are its own from the grant on.
     count(counter::abandoned);
-    give_back(call, notes.as<stay>(), e.now);
+    give_back(call, notes.as<call_state>(), e.now);
   }
   serve(e);
 }

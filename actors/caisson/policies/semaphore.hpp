@@ -79,7 +79,10 @@ public:
 private:
   friend lending_base;
 
-  static stay& stay_of(slot& notes) { return notes.as<stay>(); }
+  // What the slot of a call has.
+  using call_state = stay;
+
+  static stay& stay_of(slot& notes) { return notes.as<call_state>(); }
   [[nodiscard]] std::int64_t limit() const noexcept { return config_.permits; }
   [[nodiscard]] std::uint32_t most() const noexcept { return config_.permits; }
   [[nodiscard]] std::int64_t free() const noexcept {

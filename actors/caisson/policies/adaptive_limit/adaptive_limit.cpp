@@ -23,9 +23,9 @@ adaptive_limit::adaptive_limit(adaptive_limit_config c)
 // -- calls --------------------------------------------------------------------
 
 decision adaptive_limit::admit(call_info& call, slot& notes, env& e) {
-  auto& t = notes.start<trip>();
-  t.stay.permits = std::max(call.permits, 1u);
-  if (t.stay.permits <= config_.max_limit)
+  auto& saved = notes.start<call_state>();
+  saved.stay.permits = std::max(call.permits, 1u);
+  if (saved.stay.permits <= config_.max_limit)
     begin_due_measurement(e);
   return ask(call, notes, e);
 }
@@ -33,7 +33,7 @@ decision adaptive_limit::admit(call_info& call, slot& notes, env& e) {
 decision adaptive_limit::complete(call_info& call, slot& notes, outcome& result,
                                   env& e) {
   count(counter::finished);
-  learn(end_trip(call, notes.as<trip>(), e), result, e);
+  learn(end_call(call, notes.as<call_state>(), e), result, e);
   serve(e);
   return decision::pass();
 }
@@ -44,7 +44,7 @@ void adaptive_limit::abandon(call_info& call, slot& notes, const outcome& why,
     // Also right for a call that was granted its permits and has not gone down
     // yet: the permits are its own from the grant on.
     count(counter::abandoned);
-    auto left = end_trip(call, notes.as<trip>(), e);
+    auto left = end_call(call, notes.as<call_state>(), e);
     if (in_flight)
       learn(left, why, e);
     else // The worker does not have it, or no more.
@@ -88,12 +88,12 @@ adaptive_limit::departure adaptive_limit::depart(std::uint32_t permits,
   return {e.now, epoch_};
 }
 
-adaptive_limit::departure adaptive_limit::end_trip(const call_info& call,
-                                                   trip& t, env& e) {
-  give_back(call, t.stay, e.now);
-  auto left = t.waited == pooled_list<departure>::none
-                ? t.left
-                : departures_.erase(t.waited);
+adaptive_limit::departure adaptive_limit::end_call(const call_info& call,
+                                                   call_state& saved, env& e) {
+  give_back(call, saved.stay, e.now);
+  auto left = saved.waited == pooled_list<departure>::none
+                ? saved.left
+                : departures_.erase(saved.waited);
   CAISSON_ENSURE(in_use() > 0 || departures_.size() == permits_.waiting(),
                  "{} departures are known, and {} calls wait",
                  departures_.size(), permits_.waiting());
@@ -101,10 +101,10 @@ adaptive_limit::departure adaptive_limit::end_trip(const call_info& call,
 }
 
 decision adaptive_limit::pass_down(slot& notes, env& e) {
-  auto& t = notes.as<trip>();
+  auto& saved = notes.as<call_state>();
   count(counter::passed);
-  take_permits(t.stay, e.now);
-  t.left = depart(t.stay.permits, e);
+  take_permits(saved.stay, e.now);
+  saved.left = depart(saved.stay.permits, e);
   return decision::pass();
 }
 
@@ -118,7 +118,7 @@ std::uint32_t adaptive_limit::begin_wait(slot& notes) {
   CAISSON_ENSURE(departures_.size() > permits_.waiting(),
                  "{} departures of {} calls that wait, and one more",
                  departures_.size(), permits_.waiting());
-  return notes.as<trip>().waited = place;
+  return notes.as<call_state>().waited = place;
 }
 
 void adaptive_limit::lent_to(const waiter& w, env& e) {

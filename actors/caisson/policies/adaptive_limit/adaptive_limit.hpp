@@ -139,9 +139,9 @@ private:
     std::uint32_t epoch = 0;
   };
 
-  // The notes on a call. One that waited has its departure in `departures_`:
-  // nobody has its slot at hand when it goes down.
-  struct trip {
+  // What the slot of a call has. One that waited has its departure in
+  // `departures_`: nobody has its slot at hand when it goes down.
+  struct call_state {
     detail::partitioned_limit::stay stay;
     pooled_list<departure>::handle waited = pooled_list<departure>::none;
     departure left;
@@ -149,7 +149,7 @@ private:
 
   // -- permits ----------------------------------------------------------------
 
-  static stay& stay_of(slot& notes) { return notes.as<trip>().stay; }
+  static stay& stay_of(slot& notes) { return notes.as<call_state>().stay; }
   [[nodiscard]] std::uint32_t most() const noexcept {
     return config_.max_limit;
   }
@@ -157,7 +157,7 @@ private:
   [[nodiscard]] std::int64_t free() const noexcept;
   [[nodiscard]] bool is_reached() const noexcept;
   departure depart(std::uint32_t permits, env& e);
-  departure end_trip(const call_info& call, trip& t, env& e);
+  departure end_call(const call_info& call, call_state& saved, env& e);
   decision pass_down(slot& notes, env& e);
   void must_wait() noexcept;
   std::uint32_t begin_wait(slot& notes);

@@ -82,7 +82,7 @@ decision batcher::take_in(const call_info& call, const batch_item& item,
   else if (config_.adaptive)
     batch.set_rate(rate_);
   auto at = batch.add(call, e.now, weight_of(call, item), item.identity);
-  notes.start<stay>({h, at});
+  notes.start<call_state>({h, at});
   ++waiting_;
   count(counter::items);
   // Usual: a further item without a deadline does not change when the batch is
@@ -148,7 +148,7 @@ void batcher::abandon(call_info& call, slot& notes, const outcome&,
     return;
   }
   count(counter::abandoned);
-  auto [h, at] = notes.as<stay>();
+  auto [h, at] = notes.as<call_state>();
   auto* batch = forming_.find(h);
   if (!batch || !batch->remove(call.id, at))
     return; // Its batch has been named, and is about to start without it.

@@ -197,8 +197,8 @@ private:
 
   using handle = detail::forming_batches::handle;
 
-  // What the slot of a call says.
-  struct stay {
+  // What the slot of a call has.
+  struct call_state {
     handle batch;
     detail::forming_batch::place at;
   };

@@ -41,7 +41,7 @@ decision breaker::admit_slow_path(const call_info& call, slot& notes, env& e) {
   if (override_ == override_state::none)
     return reject_call(call, e);
   count(counter::forced_through);
-  notes.start(admission{epoch_, clock_, call_role::bystander});
+  notes.start(call_state{epoch_, clock_, call_role::bystander});
   return decision::pass();
 }
 
@@ -85,7 +85,7 @@ bool breaker::take_probe(half_open& s, const call_info& call, slot& notes) {
   CAISSON_ENSURE(override_ != override_state::forced_open,
                  "it is {}, and takes a probe", state());
   count(counter::probes);
-  notes.start(admission{epoch_, clock_, call_role::probe, ++last_number_});
+  notes.start(call_state{epoch_, clock_, call_role::probe, ++last_number_});
   return true;
 }
 
@@ -115,17 +115,18 @@ decision breaker::reject_call(const call_info& call, env& e) {
 
 // -- calls: results -----------------------------------------------------------
 
-void breaker::judge_counted(const admission& a, verdict v, env& e) {
+void breaker::judge_counted(const call_state& saved, verdict v, env& e) {
   auto* s = std::get_if<closed>(&state_);
-  CAISSON_ENSURE(s && a.admitted <= clock_, "a counted call comes back {}",
+  CAISSON_ENSURE(s && saved.admitted <= clock_, "a counted call comes back {}",
                  state());
   count_verdict(v);
-  auto watched = a.watched != detail::slow_watch::none;
-  auto in_time = watched && s->watched_calls.remove(a.watched, a.number);
+  auto watched = saved.watched != detail::slow_watch::none;
+  auto in_time = watched
+                 && s->watched_calls.remove(saved.watched, saved.number);
   // Neither a success nor a failure: the history does not see it.
   if (v == verdict::neutral || v == verdict::refused)
     return;
-  auto took = clock_ - a.admitted;
+  auto took = clock_ - saved.admitted;
   // If it was watched and is not any more, it has been found slow already. If
   // it came before there was a limit, it is judged by it only now.
   if (config_.slow_call != unlimited && (in_time || !watched)) {
@@ -140,20 +141,21 @@ void breaker::judge_counted(const admission& a, verdict v, env& e) {
 
 decision breaker::complete(call_info& call, slot& notes, outcome& result,
                            env& e) {
-  const auto& a = notes.as<admission>();
+  const auto& saved = notes.as<call_state>();
   auto v = config_.classify.judge(result, count_lists, e);
   catch_up(e);
-  if (v == verdict::success && a.role == call_role::counted && a.epoch == epoch_
-      && !timed_ && a.watched == detail::slow_watch::none) [[likely]] {
+  if (v == verdict::success && saved.role == call_role::counted
+      && saved.epoch == epoch_ && !timed_
+      && saved.watched == detail::slow_watch::none) [[likely]] {
     CAISSON_ENSURE(std::holds_alternative<closed>(state_)
-                     && a.admitted <= clock_,
+                     && saved.admitted <= clock_,
                    "a counted call comes back {}", state());
     count(counter::successes);
-    history_.add(false, clock_ - a.admitted, clock_);
+    history_.add(false, clock_ - saved.admitted, clock_);
     weigh_results(e);
     note_check();
   } else {
-    judge_now(call, a, v, e);
+    judge_now(call, saved, v, e);
   }
   return decision::pass();
 }
@@ -163,45 +165,45 @@ void breaker::abandon(call_info& call, slot& notes, const outcome& why,
   // A call that did not go down says nothing about the worker.
   auto v = in_flight ? config_.classify.judge(why, count_lists, e)
                      : verdict::neutral;
-  judge(call, notes.as<admission>(), v, e);
+  judge(call, notes.as<call_state>(), v, e);
 }
 
-void breaker::judge(const call_info& call, const admission& a, verdict v,
+void breaker::judge(const call_info& call, const call_state& saved, verdict v,
                     env& e) {
   catch_up(e);
-  judge_now(call, a, v, e);
+  judge_now(call, saved, v, e);
 }
 
-void breaker::judge_now(const call_info& call, const admission& a, verdict v,
-                        env& e) {
-  if (a.role == call_role::bystander)
+void breaker::judge_now(const call_info& call, const call_state& saved,
+                        verdict v, env& e) {
+  if (saved.role == call_role::bystander)
     // It holds nothing, and its automatic state had nothing to learn.
     count(counter::unjudged_results);
-  else if (a.epoch != epoch_)
+  else if (saved.epoch != epoch_)
     // The epoch of this call is over: its result no longer counts.
     emit_late(call, "earlier epoch", e);
-  else if (a.role == call_role::counted)
-    judge_counted(a, v, e);
-  else if (a.role == call_role::probe)
-    judge_probe(call, a, v, e);
+  else if (saved.role == call_role::counted)
+    judge_counted(saved, v, e);
+  else if (saved.role == call_role::probe)
+    judge_probe(call, saved, v, e);
   else
-    judge_limited(a, v, e);
+    judge_limited(saved, v, e);
   plan_check();
 }
 
-void breaker::judge_limited(const admission& a, verdict v, env& e) {
+void breaker::judge_limited(const call_state& saved, verdict v, env& e) {
   auto* s = std::get_if<closed>(&state_);
   CAISSON_ENSURE(s, "a limited call comes back {}", state());
   s->limit.leave();
-  judge_counted(a, v, e);
+  judge_counted(saved, v, e);
 }
 
-void breaker::judge_probe(const call_info& call, const admission& a, verdict v,
-                          env& e) {
+void breaker::judge_probe(const call_info& call, const call_state& saved,
+                          verdict v, env& e) {
   CAISSON_ENSURE(std::holds_alternative<half_open>(state_),
                  "a probe comes back {}", state());
   auto& s = std::get<half_open>(state_);
-  if (!s.probes.take_back(a.number))
+  if (!s.probes.take_back(saved.number))
     // It has been counted as a failure when its lease ended.
     return emit_late(call, "probe timed out", e);
   count_verdict(v);

@@ -193,8 +193,8 @@ private:
     bystander,
   };
 
-  /// In each call's slot.
-  struct admission {
+  /// What the slot of a call has.
+  struct call_state {
     std::uint64_t epoch;
     time_point admitted;
     call_role role;
@@ -217,9 +217,10 @@ private:
   void take_counted(closed& s, slot& notes, call_role role) {
     count(counter::admitted);
     history_.arrive(clock_);
-    auto& a = notes.start(admission{epoch_, clock_, role});
+    auto& saved = notes.start(call_state{epoch_, clock_, role});
     if (timed_) [[unlikely]]
-      a.watched = s.watched_calls.add(a.number = ++last_number_, clock_);
+      saved.watched = s.watched_calls.add(saved.number = ++last_number_,
+                                          clock_);
   }
 
   void count_verdict(verdict v) {
@@ -257,11 +258,12 @@ private:
 
   // -- calls: results ---------------------------------------------------------
 
-  void judge(const call_info& call, const admission& a, verdict v, env& e);
-  void judge_now(const call_info& call, const admission& a, verdict v, env& e);
-  void judge_counted(const admission& a, verdict v, env& e);
-  void judge_limited(const admission& a, verdict v, env& e);
-  void judge_probe(const call_info& call, const admission& a, verdict v,
+  void judge(const call_info& call, const call_state& saved, verdict v, env& e);
+  void judge_now(const call_info& call, const call_state& saved, verdict v,
+                 env& e);
+  void judge_counted(const call_state& saved, verdict v, env& e);
+  void judge_limited(const call_state& saved, verdict v, env& e);
+  void judge_probe(const call_info& call, const call_state& saved, verdict v,
                    env& e);
   void emit_late(const call_info& call, std::string_view why, env& e);
 

@@ -30,7 +30,7 @@ bool cache::preheat(const std::string& key, kept_message value, env& e) {
 
 decision cache::admit(call_info& call, slot& notes, env& e) {
   auto seen = std::exchange(next_, {});
-  auto& saved = notes.start<progress>();
+  auto& saved = notes.start<call_state>();
   const auto& key = seen.key ? *seen.key : call.key;
   if (seen.acts == mode::off)
     return pass_by(call, saved, seen, e);
@@ -50,7 +50,7 @@ bool cache::may_read(const call_info& call) const noexcept {
          || call.idempotent == idempotence::yes;
 }
 
-decision cache::look_up(const call_info& call, progress& saved,
+decision cache::look_up(const call_info& call, call_state& saved,
                         const cache_lookup& x, env& e) {
   auto& r = saved.at->second;
   CAISSON_ENSURE(r.pins > 0, "call {} looks up a key that nothing uses",
@@ -83,7 +83,7 @@ decision cache::look_up(const call_info& call, progress& saved,
   return load(call, saved, x.acts, e);
 }
 
-decision cache::give(const call_info& call, progress& saved, counter why,
+decision cache::give(const call_info& call, call_state& saved, counter why,
                      env& e) {
   auto& r = saved.at->second;
   count(why);
@@ -91,7 +91,7 @@ decision cache::give(const call_info& call, progress& saved, counter why,
   return answer(call, saved, r.value, e);
 }
 
-decision cache::answer(const call_info& call, progress& saved,
+decision cache::answer(const call_info& call, call_state& saved,
                        kept_message value, env& e) {
   saved.where = stage::answered;
   // Of its own, as the record may have another one before the call gets it.
@@ -100,7 +100,7 @@ decision cache::answer(const call_info& call, progress& saved,
   return decision::hold();
 }
 
-void cache::leave(progress& saved) {
+void cache::leave(call_state& saved) {
   if (saved.where == stage::answered) {
     CAISSON_ENSURE(answers_.find(saved.answer), "answer {} of {}", saved.answer,
                    answers_.size());
@@ -112,7 +112,7 @@ void cache::leave(progress& saved) {
 
 // -- calls: loads -------------------------------------------------------------
 
-decision cache::load(const call_info& call, progress& saved, mode acts,
+decision cache::load(const call_info& call, call_state& saved, mode acts,
                      env& e) {
   if (!config_.single_flight || acts == mode::observe) {
     count(counter::misses);
@@ -130,7 +130,7 @@ decision cache::load(const call_info& call, progress& saved, mode acts,
   return decision::hold();
 }
 
-decision cache::join(const call_info& call, progress& saved, env& e) {
+decision cache::join(const call_info& call, call_state& saved, env& e) {
   count(counter::joined);
   saved.child = saved.at->second.child;
   CAISSON_ENSURE(loads_.is_in_progress(saved.child),
@@ -141,14 +141,14 @@ decision cache::join(const call_info& call, progress& saved, env& e) {
   return decision::hold(e.now);
 }
 
-decision cache::go_alone(progress& saved) {
+decision cache::go_alone(call_state& saved) {
   saved.where = stage::alone;
   saved.load = store_.begin_load();
   return decision::pass();
 }
 
 decision cache::expire(call_info& call, slot& notes, env& e) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   CAISSON_ENSURE(saved.where == stage::waiting && saved.child != 0,
                  "call {} is over its time, and waits for no load",
                  call_number(call.id));
@@ -158,7 +158,7 @@ decision cache::expire(call_info& call, slot& notes, env& e) {
 }
 
 // The load ended because those that it was sent for had no more time.
-decision cache::load_again(const call_info& call, progress& saved, env& e) {
+decision cache::load_again(const call_info& call, call_state& saved, env& e) {
   CAISSON_ENSURE(saved.child != 0 && !loads_.is_in_progress(saved.child),
                  "call {} goes on, and its load, call {}, has not ended",
                  call_number(call.id), call_number(saved.child));
@@ -174,7 +174,7 @@ decision cache::load_again(const call_info& call, progress& saved, env& e) {
                                             : wait_again(call, saved);
 }
 
-decision cache::wait_again(const call_info& call, progress& saved) {
+decision cache::wait_again(const call_info& call, call_state& saved) {
   auto is_first = loads_.request_again(call, saved.at);
   count(is_first ? counter::misses : counter::joined);
   saved.child = 0;
@@ -193,8 +193,8 @@ void cache::refresh(const call_info& call, place at, const void* content,
 
 // The layer is off: only the order of writes is seen to, so that one that was
 // acknowledged, or will be, never overtakes another.
-decision cache::pass_by(const call_info& call, progress& saved, cache_lookup& x,
-                        env& e) {
+decision cache::pass_by(const call_info& call, call_state& saved,
+                        cache_lookup& x, env& e) {
   const auto& key = x.key ? *x.key : call.key;
   if (key.empty() || key.size() > longest_key || x.use == cache_use::bypass)
     return decision::pass();
@@ -208,7 +208,7 @@ decision cache::pass_by(const call_info& call, progress& saved, cache_lookup& x,
   return look_up(call, saved, x, e);
 }
 
-decision cache::alter(const call_info& call, progress& saved, cache_lookup& x,
+decision cache::alter(const call_info& call, call_state& saved, cache_lookup& x,
                       env& e) {
   const auto& key = saved.at->first;
   auto is_write = x.use == cache_use::write && x.acts == mode::enforce;
@@ -229,7 +229,7 @@ decision cache::alter(const call_info& call, progress& saved, cache_lookup& x,
   return decision::pass();
 }
 
-decision cache::acknowledge(const call_info& call, progress& saved,
+decision cache::acknowledge(const call_info& call, call_state& saved,
                             cache_lookup& x, env& e) {
   count(counter::written);
   if (writes_.size() == 0)
@@ -246,7 +246,7 @@ decision cache::acknowledge(const call_info& call, progress& saved,
 }
 
 // Whether it goes down, or is about to.
-bool cache::was_released(const progress& saved) const noexcept {
+bool cache::was_released(const call_state& saved) const noexcept {
   return saved.load != saved.at->second.releases;
 }
 
@@ -271,7 +271,7 @@ decision cache::child_done(call_id child, outcome& result, env& e) {
 
 decision cache::complete(call_info& call, slot& notes, outcome& result,
                          env& e) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   switch (saved.where) {
     case stage::bypassing:
       return decision::pass();
@@ -313,7 +313,7 @@ decision cache::complete(call_info& call, slot& notes, outcome& result,
 }
 
 void cache::abandon(call_info& call, slot& notes, const outcome&, bool, env&) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   if (saved.where == stage::bypassing)
     return;
   CAISSON_ENSURE(saved.at->second.pins > 0,

@@ -221,8 +221,8 @@ private:
     answered,
   };
 
-  // The state of a call.
-  struct progress {
+  // What the slot of a call has.
+  struct call_state {
     place at;
     // While alone. While queued: how often calls had been released. While
     // waiting: not 0 if it has begun a load.
@@ -239,31 +239,31 @@ private:
   // -- reads ------------------------------------------------------------------
 
   [[nodiscard]] bool may_read(const call_info& call) const noexcept;
-  decision look_up(const call_info& call, progress& saved,
+  decision look_up(const call_info& call, call_state& saved,
                    const cache_lookup& x, env& e);
-  decision give(const call_info& call, progress& saved, counter why, env& e);
-  decision answer(const call_info& call, progress& saved, kept_message value,
+  decision give(const call_info& call, call_state& saved, counter why, env& e);
+  decision answer(const call_info& call, call_state& saved, kept_message value,
                   env& e);
-  void leave(progress& saved);
+  void leave(call_state& saved);
 
   // -- loads ------------------------------------------------------------------
 
-  decision load(const call_info& call, progress& saved, mode acts, env& e);
-  decision join(const call_info& call, progress& saved, env& e);
-  decision load_again(const call_info& call, progress& saved, env& e);
-  decision wait_again(const call_info& call, progress& saved);
-  decision go_alone(progress& saved);
+  decision load(const call_info& call, call_state& saved, mode acts, env& e);
+  decision join(const call_info& call, call_state& saved, env& e);
+  decision load_again(const call_info& call, call_state& saved, env& e);
+  decision wait_again(const call_info& call, call_state& saved);
+  decision go_alone(call_state& saved);
   void refresh(const call_info& call, place at, const void* content, env& e);
 
   // -- writes and changes -----------------------------------------------------
 
-  decision pass_by(const call_info& call, progress& saved, cache_lookup& x,
+  decision pass_by(const call_info& call, call_state& saved, cache_lookup& x,
                    env& e);
-  decision alter(const call_info& call, progress& saved, cache_lookup& x,
+  decision alter(const call_info& call, call_state& saved, cache_lookup& x,
                  env& e);
-  decision acknowledge(const call_info& call, progress& saved, cache_lookup& x,
-                       env& e);
-  [[nodiscard]] bool was_released(const progress& saved) const noexcept;
+  decision acknowledge(const call_info& call, call_state& saved,
+                       cache_lookup& x, env& e);
+  [[nodiscard]] bool was_released(const call_state& saved) const noexcept;
   void flush_done(call_id child, const outcome& result, env& e);
   void clean(detail::cache_writes::result x, env& e);
 

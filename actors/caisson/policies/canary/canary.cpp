@@ -48,7 +48,7 @@ decision canary::admit(call_info& call, slot& notes, env& e) {
   catch_up(e);
   if (stages_.where() == phase::waiting && config_.enabled && host_.present)
     begin("first call", e);
-  auto& saved = notes.start<progress>();
+  auto& saved = notes.start<call_state>();
   saved.sent = e.now;
   saved.run = stages_.run();
   if (is_for_canary(call, e)) {
@@ -96,7 +96,7 @@ bool canary::is_mirrored(const call_info& call, env& e) const {
 
 decision canary::complete(call_info& call, slot& notes, outcome& result,
                           env& e) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   auto was_overdue = take_from_canary(call.id, saved);
   saved.may_have_executed = saved.may_have_executed || result.may_have_executed;
   result.may_have_executed = saved.may_have_executed;
@@ -120,7 +120,7 @@ decision canary::complete(call_info& call, slot& notes, outcome& result,
   return decision::hold();
 }
 
-bool canary::take_from_canary(call_id id, progress& saved) {
+bool canary::take_from_canary(call_id id, call_state& saved) {
   auto at = std::exchange(saved.at, detail::canary_calls::none);
   if (at == detail::canary_calls::none)
     return false;
@@ -146,7 +146,7 @@ void canary::send_to_baseline(call_id call, std::string_view why, env& e) {
   e.resume(call);
 }
 
-bool canary::may_repeat(const call_info& call, const progress& saved,
+bool canary::may_repeat(const call_info& call, const call_state& saved,
                         env& e) const {
   return config_.on_failure == on_canary_failure::baseline && sends()
          && e.now < call.deadline
@@ -155,7 +155,7 @@ bool canary::may_repeat(const call_info& call, const progress& saved,
 
 void canary::abandon(call_info& call, slot& notes, const outcome& why,
                      bool in_flight, env& e) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   mirrors_.take(saved.kept);
   auto was_overdue = take_from_canary(call.id, saved);
   if (saved.where == place::second)
@@ -170,7 +170,7 @@ void canary::abandon(call_info& call, slot& notes, const outcome& why,
   note_canary(saved, why, v, was_overdue, e);
 }
 
-void canary::note_canary(const progress& saved, const outcome& o,
+void canary::note_canary(const call_state& saved, const outcome& o,
                          canary_verdict v, bool was_overdue, env& e) {
   CAISSON_ENSURE(saved.run <= stages_.run() && with_canary_ >= 0,
                  "a call of run {} ends in run {}, {} are with the canary",
@@ -196,7 +196,7 @@ void canary::note_canary(const progress& saved, const outcome& o,
 // A call that ends before `max_p99`, and not because it was answered, says
 // nothing about how long an answer takes, unless its time was over. Returns
 // whether it counts.
-bool canary::time_call(const progress& saved, const outcome& o,
+bool canary::time_call(const call_state& saved, const outcome& o,
                        canary_verdict v, env& e) {
   auto late = o.is(errc::deadline_exceeded) && v == canary_verdict::bad;
   auto slow = late || e.now - saved.sent > stages_.rules().max_p99;
@@ -206,7 +206,7 @@ bool canary::time_call(const progress& saved, const outcome& o,
   return true;
 }
 
-void canary::note_baseline(const progress& saved, const outcome& o,
+void canary::note_baseline(const call_state& saved, const outcome& o,
                            canary_verdict v, env& e) {
   catch_up(e);
   constexpr counter names[] = {counter::baseline_succeeded,
@@ -220,7 +220,7 @@ void canary::note_baseline(const progress& saved, const outcome& o,
 
 // -- mirrors ------------------------------------------------------------------
 
-void canary::start_mirror(const call_info& call, progress& saved,
+void canary::start_mirror(const call_info& call, call_state& saved,
                           const outcome& answer, env& e) {
   auto asked = mirrors_.take(saved.kept);
   // What a layer or a gate says is no answer to compare with, nor is that there

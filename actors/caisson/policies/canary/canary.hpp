@@ -145,8 +145,8 @@ private:
     second,
   };
 
-  // The state of a call.
-  struct progress {
+  // What the slot of a call has.
+  struct call_state {
     time_point sent;
     std::uint64_t run = 0;
     place where = place::baseline;
@@ -167,20 +167,20 @@ private:
   // -- results ----------------------------------------------------------------
 
   // Takes the call from the canary. Returns whether it counted as too slow.
-  bool take_from_canary(call_id id, progress& saved);
+  bool take_from_canary(call_id id, call_state& saved);
   void send_to_baseline(call_id call, std::string_view why, env& e);
-  bool time_call(const progress& saved, const outcome& o, canary_verdict v,
+  bool time_call(const call_state& saved, const outcome& o, canary_verdict v,
                  env& e);
-  void note_canary(const progress& saved, const outcome& o, canary_verdict v,
+  void note_canary(const call_state& saved, const outcome& o, canary_verdict v,
                    bool was_overdue, env& e);
-  void note_baseline(const progress& saved, const outcome& o, canary_verdict v,
-                     env& e);
-  [[nodiscard]] bool may_repeat(const call_info& call, const progress& saved,
+  void note_baseline(const call_state& saved, const outcome& o,
+                     canary_verdict v, env& e);
+  [[nodiscard]] bool may_repeat(const call_info& call, const call_state& saved,
                                 env& e) const;
 
   // -- mirrors ----------------------------------------------------------------
 
-  void start_mirror(const call_info& call, progress& saved,
+  void start_mirror(const call_info& call, call_state& saved,
                     const outcome& answer, env& e);
   void note_mirror(const canary_mirrors::mirror& m, std::string_view difference,
                    const outcome& o, env& e);

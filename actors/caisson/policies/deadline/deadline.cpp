@@ -94,7 +94,7 @@ decision deadline::admit(call_info& call, slot& notes, env& e) {
                   e);
   CAISSON_ENSURE(limit > e.now && limit <= latest, "{} are left of {}",
                  limit - e.now, timeout);
-  notes.start<limits>({limit, latest, own, false}).since = e.now;
+  notes.start<call_state>({limit, latest, own, false}).since = e.now;
   call.deadline = limit;
   call.default_deadline = false;
   count(counter::admitted);
@@ -132,7 +132,7 @@ bool measures_duration(const outcome& result, bool limit_passed) noexcept {
 
 decision deadline::complete(call_info& call, slot& notes, outcome& result,
                             env& e) {
-  auto& saved = notes.as<limits>();
+  auto& saved = notes.as<call_state>();
   // A host that only observes does not call `deadline_passed`, so that the
   // layers further in do not see this deadline: what overran shows here.
   if (!saved.expired && saved.own && e.now >= saved.limit)
@@ -145,7 +145,7 @@ decision deadline::complete(call_info& call, slot& notes, outcome& result,
 
 void deadline::abandon(call_info&, slot& notes, const outcome& why, bool,
                        env& e) {
-  auto& saved = notes.as<limits>();
+  auto& saved = notes.as<call_state>();
   // A call that has expired was counted when it did.
   if (!saved.expired)
     count(counter::abandoned);
@@ -156,13 +156,13 @@ void deadline::abandon(call_info&, slot& notes, const outcome& why, bool,
 // -- time ---------------------------------------------------------------------
 
 decision deadline::deadline_passed(call_info& call, slot& notes, env& e) {
-  auto& saved = notes.as<limits>();
+  auto& saved = notes.as<call_state>();
   note_expiry(saved, call.id, e);
   measure(saved, false, e.now);
   return decision::reject(errc::deadline_exceeded);
 }
 
-void deadline::note_expiry(limits& saved, call_id call, env& e) {
+void deadline::note_expiry(call_state& saved, call_id call, env& e) {
   if (std::exchange(saved.expired, true))
     return;
   count(counter::expired);
@@ -170,13 +170,13 @@ void deadline::note_expiry(limits& saved, call_id call, env& e) {
 }
 
 time_point deadline::latest_end(const call_info&, slot& notes) const {
-  return notes.as<limits>().latest;
+  return notes.as<call_state>().latest;
 }
 
 // -- learning -----------------------------------------------------------------
 
 // Answers that are errors say nothing about how long good ones take.
-void deadline::measure(limits& saved, bool ok, time_point now) {
+void deadline::measure(call_state& saved, bool ok, time_point now) {
   if (!learner_ || std::exchange(saved.measured, true))
     return;
   auto took = time_until(now, saved.since);

@@ -88,8 +88,8 @@ protected:
   void forget(env& e) override;
 
 private:
-  // The state of a call below.
-  struct limits {
+  // What the slot of a call below has.
+  struct call_state {
     // The deadline that the layers below see.
     time_point limit;
     // When `timeout` is over.
@@ -114,8 +114,8 @@ private:
   }
   [[nodiscard]] time_point share_of(const call_info& call,
                                     time_point now) const noexcept;
-  void note_expiry(limits& saved, call_id call, env& e);
-  void measure(limits& saved, bool ok, time_point now);
+  void note_expiry(call_state& saved, call_id call, env& e);
+  void measure(call_state& saved, bool ok, time_point now);
   duration learn_timeout(env& e);
   void emit_change(duration timeout, env& e);
 

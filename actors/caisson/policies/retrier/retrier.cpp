@@ -50,7 +50,7 @@ void retrier::share(std::shared_ptr<shared_retry_budget> budget) noexcept {
 // -- calls --------------------------------------------------------------------
 
 decision retrier::admit(call_info& call, slot& notes, env& e) {
-  notes.start<progress>().epoch = epoch_;
+  notes.start<call_state>().epoch = epoch_;
   count(counter::calls);
   // A call that is already a retry pays for no further ones: otherwise chained
   // retriers would fund each other's budgets.
@@ -70,7 +70,7 @@ void retrier::name_call(call_info& call, env& e) {
 
 decision retrier::complete(call_info& call, slot& notes, outcome& result,
                            env& e) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   // What most calls are; the rest is the same for them.
   if (saved.at == stage::attempt && saved.attempts == 1
       && config_.classify.is_plain_success(result)) [[likely]] {
@@ -83,7 +83,7 @@ decision retrier::complete(call_info& call, slot& notes, outcome& result,
   return complete_slow_path(call, saved, result, e);
 }
 
-decision retrier::complete_slow_path(call_info& call, progress& saved,
+decision retrier::complete_slow_path(call_info& call, call_state& saved,
                                      outcome& result, env& e) {
   if (saved.at == stage::verifying)
     return judge_verification(call, saved, result, e);
@@ -92,7 +92,7 @@ decision retrier::complete_slow_path(call_info& call, progress& saved,
   return attempt_over(call, saved, result, e);
 }
 
-decision retrier::attempt_over(call_info& call, progress& saved,
+decision retrier::attempt_over(call_info& call, call_state& saved,
                                outcome& result, env& e) {
   auto v = config_.classify.judge(result, retry_lists, e);
   saved.may_have_executed = saved.may_have_executed || result.may_have_executed;
@@ -140,7 +140,7 @@ bool retrier::may_repeat(const call_info& call) const noexcept {
 }
 
 std::optional<decision> retrier::try_again(const call_info& call,
-                                           progress& saved,
+                                           call_state& saved,
                                            const outcome& result, env& e) {
   auto delay = next_delay(call, saved, result, e);
   if (!delay)
@@ -160,7 +160,7 @@ std::optional<decision> retrier::try_again(const call_info& call,
 }
 
 std::optional<duration> retrier::next_delay(const call_info& call,
-                                            progress& saved,
+                                            call_state& saved,
                                             const outcome& result, env& e) {
   auto give_up = [&](counter why) -> std::optional<duration> {
     finish(why, false, e);
@@ -201,7 +201,7 @@ std::optional<duration> retrier::next_delay(const call_info& call,
 
 // Why the gate's breakers allow no retry; nothing if they do.
 std::optional<retrier::counter> retrier::withheld(const call_info& call,
-                                                  const progress& saved,
+                                                  const call_state& saved,
                                                   const env& e) const {
   if (!config_.heed_breakers)
     return std::nullopt;
@@ -218,7 +218,7 @@ std::optional<retrier::counter> retrier::withheld(const call_info& call,
   return std::nullopt;
 }
 
-bool retrier::attempts_left(const call_info& call, const progress& saved,
+bool retrier::attempts_left(const call_info& call, const call_state& saved,
                             const outcome& result) const noexcept {
   auto most = config_.max_attempts;
   if (most == 0)
@@ -228,7 +228,7 @@ bool retrier::attempts_left(const call_info& call, const progress& saved,
 
 void retrier::abandon(call_info& call, slot& notes, const outcome& why,
                       bool in_flight, env& e) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   auto at = std::exchange(saved.at, stage::attempt);
   if (at == stage::verifying || at == stage::before_verification
       || at == stage::answering) {
@@ -254,7 +254,7 @@ void retrier::abandon(call_info& call, slot& notes, const outcome& why,
 // -- time ---------------------------------------------------------------------
 
 decision retrier::expire(call_info& call, slot& notes, env& e) {
-  auto& saved = notes.as<progress>();
+  auto& saved = notes.as<call_state>();
   if (saved.at == stage::before_verification)
     return verify(call, saved, e);
   CAISSON_ENSURE(saved.at == stage::backoff && waiting_ > 0,
@@ -296,7 +296,7 @@ std::optional<duration> retrier::pause_after(const outcome& result,
 
 // -- verification -------------------------------------------------------------
 
-decision retrier::start_verification(const call_info& call, progress& saved,
+decision retrier::start_verification(const call_info& call, call_state& saved,
                                      const outcome& result, env& e) {
   replies_->keep(call.id, result);
   CAISSON_ENSURE(!unverified_.contains(call.id), "call {} is being verified",
@@ -306,7 +306,7 @@ decision retrier::start_verification(const call_info& call, progress& saved,
   return verify(call, saved, e);
 }
 
-decision retrier::verify(const call_info& call, progress& saved, env& e) {
+decision retrier::verify(const call_info& call, call_state& saved, env& e) {
   CAISSON_ENSURE(replies_ && unverified_.contains(call.id),
                  "the attempt of call {} is not known", call_number(call.id));
   saved.at = stage::verifying;
@@ -318,7 +318,7 @@ decision retrier::verify(const call_info& call, progress& saved, env& e) {
   return decision::hold();
 }
 
-decision retrier::judge_verification(const call_info& call, progress& saved,
+decision retrier::judge_verification(const call_info& call, call_state& saved,
                                      outcome& result, env& e) {
   switch (replies_->read(call.id, result)) {
     case effect::done:
@@ -341,7 +341,7 @@ decision retrier::judge_verification(const call_info& call, progress& saved,
   return reverify(call, saved, result, e);
 }
 
-decision retrier::reverify(const call_info& call, progress& saved,
+decision retrier::reverify(const call_info& call, call_state& saved,
                            outcome& result, env& e) {
   if (saved.verifications < config_.verify_attempts) {
     constexpr int most_doublings = 30;
@@ -359,7 +359,7 @@ decision retrier::reverify(const call_info& call, progress& saved,
 }
 
 // The outcome of the last attempt goes up after all.
-decision retrier::give_back(const call_info& call, progress& saved,
+decision retrier::give_back(const call_info& call, call_state& saved,
                             outcome& result, env& e) {
   if (replies_->has(call.id)) {
     saved.at = stage::answering;
@@ -373,7 +373,7 @@ decision retrier::give_back(const call_info& call, progress& saved,
 }
 
 // What was kept is there.
-decision retrier::answer_over(const call_info& call, progress&,
+decision retrier::answer_over(const call_info& call, call_state&,
                               outcome& result) {
   if (auto i = unverified_.find(call.id); i != unverified_.end()) {
     auto* reply = result.reply;
@@ -390,7 +390,7 @@ decision retrier::answer_over(const call_info& call, progress&,
 
 // -- numbers ------------------------------------------------------------------
 
-void retrier::count_try(const progress& saved, bool good, env& e) {
+void retrier::count_try(const call_state& saved, bool good, env& e) {
   if (saved.attempts == 1) {
     count(good ? counter::first_try_ok : counter::first_try_failed);
     alarm_.add_first(good, e.now);

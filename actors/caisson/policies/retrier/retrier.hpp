@@ -177,8 +177,8 @@ private:
     answering,
   };
 
-  // The state of a call.
-  struct progress {
+  // What the slot of a call has.
+  struct call_state {
     schedule::cursor place;
     // Of the schedule to which `place` belongs.
     std::uint32_t epoch = 0;
@@ -192,9 +192,9 @@ private:
   };
 
   static void name_call(call_info& call, env& e);
-  decision complete_slow_path(call_info& call, progress& saved, outcome& result,
-                              env& e);
-  decision attempt_over(call_info& call, progress& saved, outcome& result,
+  decision complete_slow_path(call_info& call, call_state& saved,
+                              outcome& result, env& e);
+  decision attempt_over(call_info& call, call_state& saved, outcome& result,
                         env& e);
   [[nodiscard]] bool may_repeat(const call_info& call) const noexcept;
 
@@ -202,36 +202,38 @@ private:
   decision finish(counter why, bool good, env& e);
 
   // Holds the call until its next attempt, or nothing, which is counted.
-  std::optional<decision> try_again(const call_info& call, progress& saved,
+  std::optional<decision> try_again(const call_info& call, call_state& saved,
                                     const outcome& result, env& e);
 
   // How long to wait before the next attempt; nothing, which is counted, if
   // there is none.
-  std::optional<duration> next_delay(const call_info& call, progress& saved,
+  std::optional<duration> next_delay(const call_info& call, call_state& saved,
                                      const outcome& result, env& e);
   [[nodiscard]] std::optional<counter>
-  withheld(const call_info& call, const progress& saved, const env& e) const;
-  [[nodiscard]] bool attempts_left(const call_info& call, const progress& saved,
+  withheld(const call_info& call, const call_state& saved, const env& e) const;
+  [[nodiscard]] bool attempts_left(const call_info& call,
+                                   const call_state& saved,
                                    const outcome& result) const noexcept;
   std::optional<duration> pause_after(const outcome& result, duration scheduled,
                                       env& e) const;
 
   // -- verification -----------------------------------------------------------
 
-  decision start_verification(const call_info& call, progress& saved,
+  decision start_verification(const call_info& call, call_state& saved,
                               const outcome& result, env& e);
-  decision verify(const call_info& call, progress& saved, env& e);
-  decision judge_verification(const call_info& call, progress& saved,
+  decision verify(const call_info& call, call_state& saved, env& e);
+  decision judge_verification(const call_info& call, call_state& saved,
                               outcome& result, env& e);
-  decision reverify(const call_info& call, progress& saved, outcome& result,
+  decision reverify(const call_info& call, call_state& saved, outcome& result,
                     env& e);
-  decision give_back(const call_info& call, progress& saved, outcome& result,
+  decision give_back(const call_info& call, call_state& saved, outcome& result,
                      env& e);
-  decision answer_over(const call_info& call, progress& saved, outcome& result);
+  decision answer_over(const call_info& call, call_state& saved,
+                       outcome& result);
 
   // -- numbers ----------------------------------------------------------------
 
-  void count_try(const progress& saved, bool good, env& e);
+  void count_try(const call_state& saved, bool good, env& e);
   void judge_alarm(env& e);
   void deposit(time_point now);
   bool withdraw(const outcome& failed, time_point now);

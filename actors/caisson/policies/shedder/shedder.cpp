@@ -20,10 +20,6 @@ constexpr duration one_second = std::chrono::seconds(1);
 // As for the setting; a callee may say anything.
 constexpr duration longest_retry_after = std::chrono::hours(1);
 
-struct shedder_stay {
-  time_point begun;
-};
-
 } // namespace
 
 shedder::shedder(shedder_config c, std::shared_ptr<load_source> load)
@@ -44,7 +40,7 @@ void shedder::set_acting(bool x) noexcept {
 [[gnu::always_inline]] inline decision shedder::let_in(slot& notes, counter how,
                                                        env& e) {
   count(how);
-  notes.start<shedder_stay>({e.now});
+  notes.start<call_state>({e.now});
   meter_.begin(e.now);
   return decision::pass();
 }
@@ -196,7 +192,7 @@ decision shedder::complete(call_info& call, slot& notes, outcome& result,
   // A shedder further in of this gate sheds for the gate, not for the worker.
   if (result.threshold != 0 && result.reply) [[unlikely]]
     on_threshold(result, e);
-  auto begun = notes.as<shedder_stay>().begun;
+  auto begun = notes.as<call_state>().begun;
   if (result.ok)
     meter_.succeed(begun, e.now);
   else if (result.is_time_limit())
@@ -214,7 +210,7 @@ void shedder::abandon(call_info& call, slot& notes, const outcome&,
   count(counter::abandoned);
   call.stands_for = 0;
   if (in_flight)
-    meter_.time_out(notes.as<shedder_stay>().begun, e.now);
+    meter_.time_out(notes.as<call_state>().begun, e.now);
   else
     meter_.end(e.now);
 }

@@ -142,6 +142,11 @@ private:
     cpu,
   };
 
+  // What the slot of a call has.
+  struct call_state {
+    time_point begun;
+  };
+
   decision let_in(slot& notes, counter how, env& e);
   decision admit_slow_path(call_info& call, slot& notes, env& e);
   void start(env& e);

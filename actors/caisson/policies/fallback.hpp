@@ -80,7 +80,7 @@ public:
   /// `c` is not valid or there are none.
   fallback(fallback_config c, std::vector<alternative_kind> chain);
 
-  /// The same with this many actors.
+  /// All alternatives are actors, of which there are so many.
   fallback(fallback_config c, std::size_t actors);
 
   /// How many alternatives there are, at least one.

@@ -23,7 +23,7 @@ public:
   /// registry of `sys`, if there is one.
   layer_reader(section at, problems& out, caf::actor_system* sys = nullptr);
 
-  /// For keys outside the config.
+  /// The fields of the table, to read keys outside the config.
   [[nodiscard]] settings_reader& fields() noexcept { return fields_; }
 
   /// The table that is read, with its path and place.
@@ -55,7 +55,8 @@ struct kind_place {
   /// Layers are listed in this order from the outside in: 0 is outermost, 100
   /// next to the worker.
   int depth = 0;
-  /// Of a kind with several places: a word or two that distinguishes them.
+  /// A word or two that distinguishes it from other places of the kind; empty
+  /// if there are none.
   std::string which = {};
   /// Why it belongs there, for people.
   std::string why = {};
@@ -78,7 +79,7 @@ struct kind_gauge {
 
 /// A kind of policy for people who look for it.
 struct kind_description {
-  /// Its page in docs/, if that has another name.
+  /// The page of the kind in docs/, if that has another name.
   std::string page = {};
   /// What other libraries call it, separated by commas; may be empty.
   std::string also_known_as = {};
@@ -117,7 +118,7 @@ struct policy_kind {
   /// The gauges whose metrics have a help of their own, or another name.
   std::vector<kind_gauge> gauges = {};
 
-  /// For the tables in the docs; a kind of yours needs none.
+  /// Texts for the tables in the docs; a kind of yours needs none.
   kind_description text = {};
 };
 
@@ -169,7 +170,7 @@ template <class Policy>
 /// unchanged, if the kind has no name or the name of another kind.
 void add_policy_kind(policy_kind x);
 
-/// The same for a policy whose constructor takes only its config.
+/// Adds the kind of a policy whose constructor takes only its config.
 template <class Policy>
 void add_policy_kind() {
   add_policy_kind(kind_of<Policy>());

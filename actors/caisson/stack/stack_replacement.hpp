@@ -20,11 +20,11 @@ struct stack_replacement {
   /// @pre policies.check().empty()
   stack policies;
   std::optional<supervision_config> supervision = {};
-  /// Of each layer; those beyond the end are not to begin afresh.
+  /// Whether each layer is to begin afresh; those beyond the end are not.
   std::vector<bool> afresh = {};
   /// Another worker, made by the gate as the one that it has; null: that stays.
   std::shared_ptr<const worker> new_worker = {};
-  /// What is different about it.
+  /// What is different about the new worker.
   std::string worker_changes = {};
 };
 

@@ -34,7 +34,7 @@ public:
     return true;
   }
 
-  /// The same if something is left.
+  /// Takes `n` tokens even if something is left.
   void take_in_any_case(std::int64_t n) noexcept {
     next_ = first() + detail::wide{n} * per_;
   }

@@ -40,7 +40,7 @@ private:
 /// use; every gate owns one.
 class random_source : public uniform_numbers<random_source> {
 public:
-  /// The same seed gives the same numbers; so does none, which is 0.
+  /// Begins with `seed`: the same one gives the same numbers.
   explicit random_source(std::uint64_t seed = 0) : engine_(seed) {}
 
   /// The next 64 random bits.

@@ -131,7 +131,7 @@ private:
   };
 
   struct node {
-    // Of a timer in a lane.
+    // When a timer in a lane is due, and its number.
     time_point at = never;
     std::uint64_t sequence = 0;
     Payload payload{};
@@ -324,7 +324,7 @@ private:
   std::size_t size_ = 0;
   time_point next_ = never;
   std::uint64_t sequence_ = 0;
-  // Of new nodes: larger than any that was given back.
+  // The generation of new nodes: larger than any that was given back.
   std::uint32_t first_generation_ = 0;
 };
 

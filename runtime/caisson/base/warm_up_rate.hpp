@@ -39,7 +39,7 @@ public:
   /// cost must pass before the next call.
   bool take(std::int64_t n) noexcept;
 
-  /// The same if something is left of an earlier call.
+  /// Takes `n` tokens even if something is left of an earlier call.
   void take_in_any_case(std::int64_t n) noexcept;
 
   /// Gives back `n` tokens, as if they had not been taken: it is as cold as it

@@ -15,11 +15,11 @@ namespace caisson {
 enum class answer_class : std::uint8_t {
   /// Nothing is known: the rules for values and errors apply.
   unknown,
-  /// It succeeded.
+  /// The call succeeded.
   ok,
   /// The server failed, and may succeed next time.
   retry,
-  /// The same, and the server may say when to retry.
+  /// The server failed, may succeed next time, and may say when to retry.
   retry_after,
   /// The call conflicts with existing data, perhaps with an earlier attempt:
   /// check first, and repeat only what was not done.

@@ -34,7 +34,7 @@ template <class F, class Failed>
   return maybe{};
 }
 
-/// The same, but reports to the host which user function failed.
+/// Does what `try_user` does, and reports to the host which function failed.
 template <class F>
 [[nodiscard]] auto call_user(std::string_view name, F&& f, env& e) {
   return try_user(std::forward<F>(f),

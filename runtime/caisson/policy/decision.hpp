@@ -47,7 +47,7 @@ struct decision {
     return {.what = kind::hold, .until = until};
   }
 
-  /// The same, whatever the mode of the policy is: because of a promise to
+  /// This decision, whatever the mode of the policy is: because of a promise to
   /// earlier calls.
   [[nodiscard]] decision in_every_mode() const noexcept {
     auto d = *this;

@@ -19,7 +19,7 @@ struct key_report {
   /// How many calls were admitted since the key was first seen, or since the
   /// last `reset`.
   std::int64_t admitted = 0;
-  /// Its counters and gauges.
+  /// The counters and gauges of the key's policy.
   std::vector<metric> metrics = {};
 };
 

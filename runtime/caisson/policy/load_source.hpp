@@ -35,8 +35,8 @@ public:
 /// thread.
 class default_load_source {
 public:
-  /// That of an actor system. It lives as long as its users: whoever sets
-  /// a source keeps it.
+  /// The default of an actor system. It lives as long as its users: whoever
+  /// sets a source keeps it.
   [[nodiscard]] static std::shared_ptr<default_load_source>
   of(caf::actor_system* sys);
 

@@ -22,11 +22,11 @@ inline constexpr std::uint16_t levels_of_calls = 4'096;
 
 /// What became of a call whose attempt failed.
 enum class effect : std::uint8_t {
-  /// Unknown, or not known yet: an attempt may still be in progress.
+  /// Nothing is known, or not yet: an attempt may still be in progress.
   unknown,
-  /// It was carried out.
+  /// The call was carried out.
   done,
-  /// It was not carried out, and no attempt so far can still do it.
+  /// The call was not carried out, and no attempt so far can still do it.
   not_done,
 };
 
@@ -89,11 +89,11 @@ struct outcome {
   /// What the worker's adapter says of the answer.
   answer_class kind = answer_class::unknown;
 
-  /// The same: its code, as lists name it.
+  /// The code of the answer, as lists name it, from the worker's adapter.
   answer_code answer = {};
 
-  /// The same: how many attempts such a call is worth, including the first; 0:
-  /// no limit.
+  /// How many attempts such a call is worth, says the adapter, including the
+  /// first; 0: no limit.
   std::uint32_t max_attempts = 0;
 
   /// Hash (`category_hash`) of the name of the error's category; 0 if it is a
@@ -172,7 +172,8 @@ struct list_meaning {
   verdict at_fault = verdict::failure;
 };
 
-/// For retriers: allowed errors are retried, all others are final.
+/// What lists mean to retriers: allowed errors are retried, all others are
+/// final.
 inline constexpr list_meaning retry_lists{verdict::transient, verdict::failure,
                                           verdict::failure};
 

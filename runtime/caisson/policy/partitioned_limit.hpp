@@ -36,7 +36,7 @@ public:
   static constexpr std::int64_t endless = std::numeric_limits<
     std::int64_t>::max();
 
-  /// What a call keeps in its slot.
+  /// What the slot of a call has for this class.
   struct stay : waiting_queue::stay {
     /// To whom its permits count; see `account`.
     std::uint32_t account = 0;
@@ -121,7 +121,7 @@ public:
     return admits_to_part(call, s, now);
   }
 
-  /// It runs.
+  /// Lends a newcomer its permits: it runs.
   void lend(const stay& s) {
     in_use_ += s.permits;
     if (!plain_)
@@ -173,8 +173,8 @@ public:
 
   // -- turns ------------------------------------------------------------------
 
-  /// Of which partition the next call can run if so many permits are free;
-  /// `none` if none can.
+  /// The partition whose next call can run if so many permits are free; `none`
+  /// if none can.
   [[nodiscard]] part next(std::int64_t free) const noexcept {
     if (waiting_ == 0)
       return none;

@@ -62,7 +62,7 @@ struct event_info {
   std::string_view detail = {};      ///< In words, for people.
   call_id call = 0;                  ///< The call concerned; 0: none.
   duration delay = duration::zero(); ///< As the kind says, or zero.
-  /// Of a policy that keeps a state for each key: the key.
+  /// The key concerned, if the policy keeps a state for each key.
   std::string_view key = {};
 };
 
@@ -287,7 +287,7 @@ struct policy_command {
   [[nodiscard]] bool has_no_end() const noexcept { return time == unlimited; }
 
   operator_command what; ///< What to do.
-  /// For how long; positive.
+  /// How long the command holds; positive.
   duration time;
 };
 
@@ -303,7 +303,8 @@ public:
   /// slot) until it is completed or abandoned. On `reject` it does not.
   virtual decision admit(call_info& call, slot& notes, env& e) = 0;
 
-  /// The same for one that gets its turn (`pass_from`), not held until then.
+  /// A call arrives that gets its turn (`pass_from`), and is not held until
+  /// then. Otherwise as `admit`.
   virtual decision reserve(call_info& call, slot& notes, const reservation&,
                            env& e) {
     return admit(call, notes, e);

@@ -180,16 +180,16 @@ public:
   /// These delays, then it is exhausted.
   static schedule list(std::vector<duration> delays);
 
-  /// The same, but no delay of the last segment is longer than `max`.
+  /// This schedule, but no delay of the last segment is longer than `max`.
   [[nodiscard]] schedule limit(duration max) const;
-  /// The same with jitter in the last segment. `f` applies to `jitter::factor`
-  /// only.
+  /// This schedule with jitter in the last segment. `f` applies to
+  /// `jitter::factor` only.
   [[nodiscard]] schedule jittered(jitter spread, double f = 0.25) const;
-  /// The same, but the last segment ends after `n` delays; without the last
-  /// segment if `n` is 0.
+  /// This schedule, but its last segment ends after `n` delays; without the
+  /// last segment if `n` is 0.
   [[nodiscard]] schedule take(std::uint32_t n) const;
-  /// The same, but the last segment ends before the sum of its delays would
-  /// exceed `sum`.
+  /// This schedule, but its last segment ends before the sum of its delays
+  /// would exceed `sum`.
   [[nodiscard]] schedule until(duration sum) const;
   /// This schedule, followed by `next`.
   [[nodiscard]] schedule then(const schedule& next) const;
@@ -200,7 +200,7 @@ public:
   [[nodiscard]] std::optional<duration> next(cursor& at,
                                              random_source& random) const;
 
-  /// The same with custom functions that share no state with other copies,
+  /// This schedule with custom functions that share no state with other copies,
   /// because many gates, each on its own thread, use the config of a policy.
   [[nodiscard]] schedule detached() const;
 

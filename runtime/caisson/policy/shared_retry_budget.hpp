@@ -46,7 +46,8 @@ public:
   named(caf::actor_system* system, std::string_view name,
         const retry_budget::limits& l);
 
-  /// The same in any other `scope`: an address that outlives its users.
+  /// The budget called `name` in any other `scope`: an address that outlives
+  /// its users.
   static std::shared_ptr<shared_retry_budget>
   named(const void* scope, std::string_view name,
         const retry_budget::limits& l);

@@ -118,8 +118,8 @@ public:
   /// The total begins now.
   [[nodiscard]] stage_clock start(time_point now) const;
 
-  /// The same for work that must end by `deadline` at the latest, `never` if it
-  /// has no other end than the total's.
+  /// The total begins now, of work that must end by `deadline` at the latest,
+  /// `never` if it has no other end than the total's.
   [[nodiscard]] stage_clock start(time_point now, time_point deadline) const;
 
 private:

@@ -48,7 +48,8 @@ public:
     }
   };
 
-  /// What a call keeps in its slot: its weight, and where it waits or waited.
+  /// What the slot of a call has for this class: the weight of the call, and
+  /// where it waits or waited.
   struct stay {
     std::uint32_t permits = 1;
     pooled_list<entry>::handle place = pooled_list<entry>::none;

@@ -17,7 +17,7 @@ void describe_order(field_visitor& v, wait_order& order, queue_settings& q);
 void check_waiting(std::uint32_t max_waiters, duration max_wait,
                    const setting_path& path, problems& out);
 
-/// The same for the order and what belongs to it.
+/// Reports settings of the order without effect, as `check_waiting` does.
 void check_order(std::uint32_t max_waiters, wait_order order,
                  const queue_settings& q, const setting_path& path,
                  problems& out);

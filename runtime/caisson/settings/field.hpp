@@ -37,11 +37,11 @@ struct choice_of {
 /// What is known about one field in addition to its value. The rules concern
 /// which fields are given: readers check them, but not for values set in code.
 struct field {
-  /// Its name in the table. The texts are literals: a field does not own them.
+  /// The name in the table. The texts are literals: a field does not own them.
   std::string_view key;
-  /// What it does, in a few words, for the tables in the docs.
+  /// What the field does, in a few words, for the tables in the docs.
   std::string_view help;
-  /// For the tables in the docs; empty if the value's type is enough.
+  /// The unit in the tables in the docs; empty if the value's type is enough.
   std::string_view unit = {};
   /// The possible values, if the type is not enough.
   std::string_view allowed = {};

@@ -20,13 +20,13 @@ struct field_row {
   std::string type = {};
   /// The possible values, for people.
   std::string allowed = {};
-  /// As it would be written in a file; empty if the field has no value.
+  /// The value as it would be in a file; empty if the field has none.
   std::string value = {};
   /// What the field does, in a few words.
   std::string help = {};
-  /// It must always be given: the value is not a default.
+  /// Whether the field must always be given: the value is not a default.
   bool required = false;
-  /// It applies with the current values of the choices before it.
+  /// Whether the field applies with the current values of the choices before.
   bool applies = true;
 };
 

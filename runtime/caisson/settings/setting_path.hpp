@@ -21,7 +21,7 @@ public:
   /// A key, or the index of an item, counted from 0.
   using part = std::variant<std::string, std::size_t>;
 
-  /// Of the configuration as a whole.
+  /// The path of the configuration as a whole.
   setting_path() = default;
 
   /// Parses a path such as `stack.db.layer[0].kind`. Dots separate keys, and
@@ -37,7 +37,7 @@ public:
   /// Whether it is the path of the configuration as a whole.
   [[nodiscard]] bool empty() const noexcept { return parts_.empty(); }
 
-  /// Its keys and indexes, from the outside in.
+  /// The keys and indexes, from the outside in.
   [[nodiscard]] const std::vector<part>& parts() const noexcept {
     return parts_;
   }

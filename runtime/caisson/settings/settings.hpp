@@ -77,7 +77,7 @@ read_settings(const section& from, Config& config,
   return out;
 }
 
-/// The same for a table with the key `path` at `place`.
+/// Reads a table with the key `path` at `place`.
 template <class Config>
 [[nodiscard]] problems read_settings(const settings& from,
                                      const setting_path& path, Config& config,

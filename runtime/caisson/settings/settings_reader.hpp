@@ -16,9 +16,9 @@ namespace caisson {
 
 /// What a missing field means.
 enum class absent_fields : std::uint8_t {
-  /// It keeps its default, or is a problem if required.
+  /// The field keeps its default, or is a problem if required.
   may_be_missing,
-  /// It keeps its value: the table changes single fields.
+  /// The field keeps its value: the table changes single fields.
   are_kept,
 };
 
@@ -50,7 +50,8 @@ public:
   /// outside the config.
   const setting* take(std::string_view key);
 
-  /// The same for a field that the caller reads itself. Its rules apply.
+  /// The value of a field that the caller reads itself, if present. The rules
+  /// of the field apply.
   const setting* take(const field& f);
 
   /// Calls `read` with each table in the list of tables under `f`. Anything

@@ -101,7 +101,7 @@ public:
     /// Ends the worker while it handles this message, which is not answered.
     static reply death(caf::error why = caf::sec::runtime_error);
 
-    /// The same, `d` later, d ≥ 0: the answer, the error or the death. Throws
+    /// This reply, `d` later, d ≥ 0: the answer, the error or the death. Throws
     /// `std::logic_error` for other replies.
     [[nodiscard]] reply after(duration d) const;
 
@@ -193,10 +193,10 @@ public:
   /// How many messages have arrived in total, at all incarnations.
   [[nodiscard]] std::size_t count() const noexcept;
 
-  /// The last `max_received` of them, oldest first.
+  /// The last `max_received` messages, oldest first.
   [[nodiscard]] const std::deque<arrival>& received() const noexcept;
 
-  /// Those of them that are a single T, with or without an envelope.
+  /// The received messages that are a single T, with or without an envelope.
   template <class T>
   [[nodiscard]] std::vector<T> received_as() const {
     std::vector<T> out;
@@ -218,17 +218,17 @@ public:
   /// worker.
   [[nodiscard]] std::size_t open() const noexcept;
 
-  /// The `i`-th of them, the oldest is 0. Like all functions with an `i`,
+  /// The `i`-th open request, the oldest is 0. Like all functions with an `i`,
   /// throws `std::logic_error` if there are not that many.
   [[nodiscard]] arrival open_message(std::size_t i = 0) const;
 
-  /// Its value, as from `arrival::as`.
+  /// The value of the `i`-th open request, as from `arrival::as`.
   template <class T>
   [[nodiscard]] T open_as(std::size_t i = 0) const {
     return open_message(i).as<T>();
   }
 
-  /// Its sender.
+  /// The sender of the `i`-th open request.
   [[nodiscard]] caf::strong_actor_ptr open_sender(std::size_t i = 0) const;
 
   /// Answers the oldest with `xs...`. A single error or error code fails it. A

@@ -100,7 +100,7 @@ public:
                            caf::make_message(std::forward<Ts>(xs)...), true);
   }
 
-  /// The same; if `urgent`, with high priority.
+  /// Sends `content` as a request, with high priority if `urgent`.
   pending_answer request_message(const caf::actor& to, caf::message content,
                                  bool urgent);
 
@@ -118,7 +118,7 @@ public:
   /// The messages received other than answers, oldest first.
   [[nodiscard]] const std::vector<caf::message>& received() const noexcept;
 
-  /// Those of them that are a single T.
+  /// The received messages that are a single T.
   template <class T>
   [[nodiscard]] std::vector<T> received_as() const {
     std::vector<T> out;

@@ -10,7 +10,7 @@ namespace caisson::detail {
 
 enum class limit_sign : std::uint8_t { sample, slow, drop, none };
 
-/// Of a success that took so long.
+/// What a success that took so long says about the limit.
 [[nodiscard]] inline limit_sign sign_of_success(const adaptive_limit_config& c,
                                                 duration took) noexcept {
   return c.algorithm == limit_algorithm::aimd && took >= c.timeout
@@ -18,11 +18,11 @@ enum class limit_sign : std::uint8_t { sample, slow, drop, none };
            : limit_sign::sample;
 }
 
-/// Of any outcome, by the lists of the settings.
+/// What any outcome says about the limit, by the lists of the settings.
 [[nodiscard]] limit_sign sign_by_lists(const adaptive_limit_config& c,
                                        const outcome& o, duration took, env& e);
 
-/// The same, quicker for what is plainly a success.
+/// The same as `sign_by_lists`, but quicker for what is plainly a success.
 [[nodiscard]] inline limit_sign sign_of(const adaptive_limit_config& c,
                                         const outcome& o, duration took,
                                         env& e) {

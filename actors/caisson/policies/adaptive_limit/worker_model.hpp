@@ -47,7 +47,7 @@ public:
   [[nodiscard]] std::optional<duration> baseline() const noexcept {
     return baseline_;
   }
-  /// Of the last window that had one.
+  /// The latency of the last window that had one.
   [[nodiscard]] std::optional<duration> latency() const noexcept {
     return latency_;
   }

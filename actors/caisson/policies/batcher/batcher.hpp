@@ -140,7 +140,8 @@ public:
   /// call is an item of its own.
   [[nodiscard]] const std::vector<std::uint32_t>& begin_batch(call_id batch);
 
-  /// The same numbers, when it has succeeded, right after `child_done`.
+  /// The numbers that `begin_batch` has returned, when the batch has succeeded,
+  /// right after `child_done`.
   [[nodiscard]] std::vector<std::uint32_t> take_numbers(call_id batch);
 
   // -- time -------------------------------------------------------------------
@@ -234,13 +235,13 @@ private:
   // How fast items come, with `adaptive`: also those that are rejected, since a
   // full batcher would otherwise send ever smaller batches.
   detail::item_rates rates_;
-  // That of the item that came last.
+  // The rate as the last item arrived.
   std::optional<double> rate_;
   // The batches in flight.
   std::vector<call_id> running_;
-  // Of those the ones that may be split, or have equal items.
+  // The batches in flight that may be split, or have equal items.
   std::unordered_map<call_id, detail::sent_batch> tracked_batches_;
-  // Their calls, and those of halves.
+  // The calls of batches in flight, and of halves.
   detail::launched_calls launched_;
   std::uint64_t launches_ = 0;
   // Halves to be sent, the next one last: depth first, there are few.

@@ -15,9 +15,9 @@ namespace caisson {
 /// What becomes of items that come while as many batches as may be are in
 /// flight.
 enum class blocked_items : std::uint8_t {
-  /// They wait until a batch is done.
+  /// The items wait until a batch is done.
   wait,
-  /// They are rejected, except those that are equal to one that waits already.
+  /// The items are rejected, except those that are equal to one that waits.
   reject,
 };
 

@@ -32,7 +32,7 @@ public:
   [[nodiscard]] std::size_t items() const noexcept { return items_.size(); }
   [[nodiscard]] std::size_t calls() const noexcept { return calls_; }
 
-  /// Of all items. The first call of an item says what it weighs.
+  /// The weight of all items. The first call of an item says what it weighs.
   [[nodiscard]] std::uint64_t weight() const noexcept { return weight_; }
 
   /// When the oldest item came.

@@ -60,7 +60,7 @@ public:
       reorder(h, due, now);
   }
 
-  /// Those whose time has come are queued, in that order.
+  /// Queues the batches that are due by `now`, in that order.
   void queue_due(time_point now) {
     if (timers_.next() <= now)
       queue_timers(now);
@@ -68,11 +68,11 @@ public:
 
   [[nodiscard]] bool has_queued() const noexcept { return !queue_.empty(); }
 
-  /// Takes the first one out of the queue; `none` if it is empty. `note` must
-  /// be called for it.
+  /// Takes the first batch out of the queue; `none` if that is empty. `note`
+  /// must be called for the batch.
   handle take_queued();
 
-  /// The same with the one that becomes due next.
+  /// Takes the batch that becomes due next, as `take_queued` does.
   handle take_earliest();
 
   /// Calls `f` with the handle of each. It may call `note`.

@@ -184,7 +184,8 @@ private:
   enum class call_role : std::uint8_t {
     /// Closed: its result goes into the history.
     counted,
-    /// The same, and it counts among those in flight.
+    /// Closed, and with a limit: its result goes into the history, and it
+    /// counts among the calls in flight.
     limited,
     /// Half-open: its result decides.
     probe,
@@ -198,7 +199,8 @@ private:
     std::uint64_t epoch;
     time_point admitted;
     call_role role;
-    /// Of the probe's lease, or of the call that is watched; otherwise 0.
+    /// The number of the probe's lease, or of the call that is watched;
+    /// otherwise 0.
     std::uint64_t number = 0;
     detail::slow_watch::handle watched = detail::slow_watch::none;
   };

@@ -50,12 +50,12 @@ struct breaker_counts {
   /// Results in the window: that of `window_calls` if only `rate_by_count` is
   /// listed in `trip`, otherwise that of `window_time`.
   std::int64_t total = 0;
-  /// Those of them that were failures.
+  /// Results in that window that were failures.
   std::int64_t failures = 0;
   /// Calls in a window of the same kind that were fast or slow; 0 if
   /// `slow_call` is unlimited.
   std::int64_t timed = 0;
-  /// Those of them that were slow.
+  /// Calls in that window that were slow.
   std::int64_t slow = 0;
   /// The share of failures, between 0 and 1; nothing with fewer than
   /// `minimum_calls` results.
@@ -129,8 +129,8 @@ struct breaker_config {
   /// of `window_calls` calls, at most that many are needed.
   std::uint32_t minimum_calls = 20;
 
-  /// The same for the rate of slow calls alone; 0 to 1000000, default 0: as
-  /// `minimum_calls`.
+  /// With fewer calls in the window, the rate of slow calls alone is unknown;
+  /// 0 to 1000000, default 0: as `minimum_calls`.
   std::uint32_t slow_minimum_calls = 0;
 
   /// For `score`: weights, scales and windows.

@@ -78,14 +78,14 @@ struct cache_content {
 
 /// What a call is to a cache.
 enum class cache_use : std::uint8_t {
-  /// It may be answered from the cache.
+  /// A call that may be answered from the cache.
   read,
-  /// It changes what the worker answers to reads of its key.
+  /// A call that changes what the worker answers to reads of its key.
   change,
-  /// It sets what the worker answers to reads of its key, and may be
+  /// A call that sets what the worker answers to reads of its key, and may be
   /// acknowledged before the worker has it.
   write,
-  /// Neither.
+  /// A call that does not concern the cache.
   bypass,
 };
 
@@ -93,13 +93,13 @@ enum class cache_use : std::uint8_t {
 struct cache_lookup {
   /// What the call is to the cache.
   cache_use use = cache_use::read;
-  /// Its key; nothing: that of the call.
+  /// The key under which the answer is kept; nothing: that of the call.
   std::optional<std::string> key = {};
-  /// Its content, valid until it is admitted.
+  /// The content of the call, valid until the call is admitted.
   const void* content = nullptr;
-  /// Of a write: what reads of its key get from now on.
+  /// What reads of the key get from now on, if the call is a write.
   kept_message value = {};
-  /// Of a write: what the call itself gets.
+  /// What the call itself gets if it is a write.
   kept_message answer = {};
   /// The mode of the layer. `observe`: the cache lets every call pass and
   /// learns from the answers. `off`: it only sees to the order of writes.
@@ -178,7 +178,7 @@ public:
   /// once.
   void set_enforced(bool yes);
 
-  /// For how many keys the worker lacks a write.
+  /// The number of keys of which the worker lacks a write.
   [[nodiscard]] std::size_t unwritten() const noexcept {
     return writes_.size();
   }
@@ -211,13 +211,13 @@ private:
     bypassing,
     // A change of what is kept.
     changing,
-    // The same; it waits for writes, or did.
+    // A change that waits for writes, or did.
     queued,
-    // It goes down itself.
+    // The call goes down itself.
     alone,
-    // It waits for a child.
+    // The call waits for a child.
     waiting,
-    // It gets an answer that was kept.
+    // The call gets an answer that was kept.
     answered,
   };
 

@@ -19,9 +19,9 @@ using kept_message = std::shared_ptr<const void>;
 
 /// Which calls with a key a cache may answer.
 enum class cacheable_calls : std::uint8_t {
-  /// All of them.
+  /// All calls with a key.
   keyed,
-  /// Those that are marked idempotent.
+  /// Calls that are marked idempotent.
   idempotent,
 };
 

@@ -80,7 +80,7 @@ public:
   /// All keys are due at once, and those to come.
   void hurry(time_point now);
 
-  /// Those to come are due after their time again.
+  /// Keys to come are due after their time again.
   void take_time() noexcept { hurried_ = false; }
 
   // -- flushes ----------------------------------------------------------------

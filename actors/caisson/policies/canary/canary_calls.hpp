@@ -25,9 +25,9 @@ public:
     time_point sent;
     /// Runs only grow.
     std::uint64_t run = 0;
-    /// It was counted as too slow while it was in progress.
+    /// Whether the call was counted as too slow while it was in progress.
     bool overdue = false;
-    /// The baseline has it.
+    /// Whether the baseline has the call.
     bool handed_over = false;
   };
 
@@ -42,7 +42,7 @@ public:
     return h;
   }
 
-  /// It is over, or the baseline's business from here on.
+  /// The call is over, or the baseline has it from here on.
   call take(handle h) {
     if (h == on_time_)
       time_from(list_.next(h));

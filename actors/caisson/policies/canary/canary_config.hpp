@@ -20,7 +20,7 @@ enum class on_canary_failure : std::uint8_t {
   /// The baseline gets it, once, if that is safe: if it was certainly not
   /// executed, or the call is idempotent.
   baseline,
-  /// Its outcome goes up.
+  /// The canary's outcome goes up.
   pass,
 };
 
@@ -117,9 +117,9 @@ struct canary_config {
   /// default 0.001. 1: all of them.
   double max_difference_rate = 0.001;
 
-  /// Of how many differences of each stage events and the status show both
-  /// answers, cut to 200 bytes each: 0 to 100, default 0, as answers may be
-  /// private.
+  /// How many differences of each stage are shown with both answers, in events
+  /// and the status, cut to 200 bytes each: 0 to 100, default 0, as answers may
+  /// be private.
   std::uint32_t max_described = 0;
 
   /// Which outcomes are failures, for both sides: all errors but those that are

@@ -157,10 +157,10 @@ private:
   bool dwelt_ = false;
   std::uint64_t run_ = 0;
 
-  // Those in force.
+  // The rules in force, and what they compare.
   canary_rules rules_;
   canary_comparison comparison_;
-  // Of the canary, in this stage.
+  // Answers and failures of the canary, in this stage.
   std::int64_t answers_ = 0;
   std::int64_t failures_in_a_row_ = 0;
   // Mirrored answers, in this stage.

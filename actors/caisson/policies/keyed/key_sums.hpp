@@ -62,8 +62,8 @@ public:
   /// are closed.
   [[nodiscard]] const key_entry* worst() const;
 
-  /// Those that have admitted the most, at most `n`, in descending order, and
-  /// equal ones by name.
+  /// The keys that have admitted the most, at most `n`, in descending order,
+  /// and equal ones by name.
   [[nodiscard]] std::vector<const key_entry*> busiest(std::size_t n) const;
 
 private:

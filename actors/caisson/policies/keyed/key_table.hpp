@@ -32,7 +32,7 @@ struct key_entry : link<by_age>, link<by_use> {
 
   std::string key;
   std::unique_ptr<policy> machine;
-  /// Those that were made later have larger ones.
+  /// Grows from entry to entry, in the order in which they were made.
   std::int64_t number = 0;
   /// The last change for all keys that its policy knows, and how many resets
   /// there had been when it was last in use.
@@ -40,7 +40,7 @@ struct key_entry : link<by_age>, link<by_use> {
   std::uint64_t life = 0;
   /// When it was used last, by a call that came or went.
   time_point used = time_point::min();
-  /// For when its wake-up is set, and with what.
+  /// The instant for which its wake-up is set, and the timer of that.
   time_point wake_at = never;
   key_timers::handle timer = {};
   /// How many calls it has admitted.
@@ -171,10 +171,10 @@ private:
   static constexpr std::size_t kept = 2048;
 
   map entries_;
-  // Those that have been visited, and those that have not.
+  // The entries that have been visited, and those that have not.
   std::unique_ptr<list> visited_ = std::make_unique<list>();
   std::unique_ptr<list> waiting_ = std::make_unique<list>();
-  // That which was found last.
+  // The entry that was found last.
   key_entry* last_ = nullptr;
   std::int64_t last_number_ = 0;
   bool seeded_ = false;

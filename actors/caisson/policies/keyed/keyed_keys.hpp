@@ -59,7 +59,7 @@ public:
     return &x == blank_.get();
   }
 
-  /// Those with calls, in the order in which they were made.
+  /// The entries with calls, in the order in which they were made.
   [[nodiscard]] std::vector<key_entry*> busy_entries();
 
   // -- coming and going -------------------------------------------------------

@@ -17,11 +17,11 @@ namespace caisson {
 
 /// What becomes of calls without a key.
 enum class keyless_calls : std::uint8_t {
-  /// No policy sees them.
+  /// Calls without a key pass, and no policy sees them.
   pass,
-  /// They share one more policy, which is never dropped.
+  /// Calls without a key share one more policy, which is never dropped.
   share,
-  /// They are refused.
+  /// Calls without a key are refused.
   reject,
 };
 
@@ -40,7 +40,7 @@ public:
     std::initializer_list<std::pair<const std::string, std::string>> texts)
     : values_(settings_from_text(std::map<std::string, std::string>{texts})) {}
 
-  /// The same as a table.
+  /// The settings as a table.
   [[nodiscard]] const settings& values() const noexcept { return values_; }
 
   /// Replaces what `more` has, and keeps the rest.

@@ -180,9 +180,9 @@ private:
   // What the slot of a call has.
   struct call_state {
     schedule::cursor place;
-    // Of the schedule to which `place` belongs.
+    // The epoch of the schedule to which `place` belongs.
     std::uint32_t epoch = 0;
-    // Sent down so far.
+    // How many attempts were sent down so far.
     std::uint32_t attempts = 1;
     // Verifications since the last attempt.
     std::uint8_t verifications = 0;

@@ -95,11 +95,12 @@ struct retrier_config {
   /// applies: 1 to 100, default 1.
   std::uint32_t budget_cost = 1;
 
-  /// The same after `deadline_exceeded`: 1 to 100, default 1. Work that ran
-  /// into a timeout has cost the worker more than work that it refused.
+  /// What a retry costs after `deadline_exceeded`: 1 to 100, default 1. Work
+  /// that ran into a timeout has cost the worker more than refused work.
   std::uint32_t budget_timeout_cost = 1;
 
-  /// The same after an overload (see `overload_factor`): 1 to 100, default 1.
+  /// What a retry costs after an overload (see `overload_factor`): 1 to 100,
+  /// default 1.
   std::uint32_t budget_overload_cost = 1;
 
   /// What a call that a breaker or a limiter further in rejected costs the

@@ -57,11 +57,12 @@ public:
   bool admit(std::int32_t priority, std::uint32_t group, std::uint32_t calls,
              random_source& r);
 
-  /// The same for a call that is of no user: while calls are shed, one of the
-  /// groups is drawn for it.
+  /// Whether a call of no user passes: while calls are shed, one of the groups
+  /// is drawn for it. Otherwise as `admit`.
   bool admit_any(std::int32_t priority, std::uint32_t calls, random_source& r);
 
-  /// The same for one that stands only for itself, while all calls pass.
+  /// Counts a call of no user that stands only for itself, while all calls
+  /// pass.
   /// @pre !sheds()
   void pass_any(std::int32_t priority) {
     if (over_) [[unlikely]]
@@ -91,8 +92,8 @@ public:
   /// calls that passed do, but at least `least` calls. Never lets more pass.
   void tighten(double factor, double least);
 
-  /// The same with a `factor` above 1. Never lets fewer pass. If the window had
-  /// no calls, it goes on from the last one that had.
+  /// Does what `tighten` does, with a `factor` above 1. Never lets fewer pass.
+  /// If the window had no calls, it goes on from the last one that had.
   void relax(double factor, double least);
 
   /// The window is over, and nothing changes.

@@ -55,11 +55,11 @@ public:
   /// Reports a null actor.
   static void check_extras(const caf::actor& target, const setting_path& path,
                            problems& out);
-  /// The same; `same` may be empty.
+  /// Reports a null actor; `same` may be empty.
   static void check_extras(const caf::actor& target,
                            const answer_comparator& same,
                            const setting_path& path, problems& out);
-  /// The same; `same` and `describe` may be empty.
+  /// Reports a null actor; `same` and `describe` may be empty.
   static void check_extras(const caf::actor& target,
                            const answer_comparator& same,
                            const difference_describer& describe,

@@ -65,7 +65,7 @@ struct layer_of<keyed<limiter>> {
   using type = weighing_layer<keyed_layer<limiter>>;
 };
 
-/// Its layer is needed for a function only.
+/// A limiter needs its layer only for a function.
 template <>
 inline constexpr bool works_without_layer<limiter> = true;
 

@@ -87,11 +87,11 @@ void cooldown::stay_away_for(duration d, env& e) {
   CAISSON_ENSURE(d > duration::zero() && d <= config_.max_time,
                  "calls stay away for {}, at most {}", d, config_.max_time);
   catch_up(e);
-  auto end_of_this = time_after(e.now, d);
-  if (cooling_ && end_of_this <= until_)
+  auto end = time_after(e.now, d);
+  if (cooling_ && end <= until_)
     return;
   asked_at_ = e.now;
-  until_ = end_of_this;
+  until_ = end;
   if (cooling_)
     return count(counter::extended);
   count(counter::started);

@@ -40,21 +40,21 @@ public:
 
   template <std::integral T>
   ensured_value(T x) noexcept
-    : what_(std::is_signed_v<T> ? kind::integer : kind::natural),
+    : kind_(std::is_signed_v<T> ? kind::integer : kind::natural),
       number_(static_cast<std::uint64_t>(x)) {}
   template <class T>
     requires std::is_enum_v<T> ensured_value(T x)
   noexcept : ensured_value(static_cast<std::underlying_type_t<T>>(x)) {}
-  ensured_value(double x) noexcept : what_(kind::real), real_(x) {}
+  ensured_value(double x) noexcept : kind_(kind::real), real_(x) {}
   ensured_value(duration x) noexcept
-    : what_(kind::time), number_(static_cast<std::uint64_t>(x.count())) {}
+    : kind_(kind::time), number_(static_cast<std::uint64_t>(x.count())) {}
   template <std::convertible_to<std::string_view> T>
-  ensured_value(const T& x) noexcept : what_(kind::text), text_(x) {}
+  ensured_value(const T& x) noexcept : kind_(kind::text), text_(x) {}
 
   /// Calls `f` with what it is; durations are texts for people.
   template <class F>
   void visit(F f) const {
-    switch (what_) {
+    switch (kind_) {
       case kind::natural:
         return f(number_);
       case kind::integer:
@@ -69,7 +69,7 @@ public:
   }
 
 private:
-  kind what_;
+  kind kind_;
   std::uint64_t number_ = 0;
   double real_ = 0;
   std::string_view text_;

@@ -174,10 +174,10 @@ constexpr answer_row sqlstate_table[] = {
 };
 
 answer_info look_up(std::span<const answer_row> rows, answer_code code) {
-  auto has_it = [&](const answer_row& x) {
+  auto has_code = [&](const answer_row& x) {
     return x.first <= code.value && code.value <= x.last;
   };
-  auto info = std::find_if(rows.begin(), rows.end(), has_it)->info;
+  auto info = std::find_if(rows.begin(), rows.end(), has_code)->info;
   info.code = code;
   return info;
 }

@@ -119,10 +119,10 @@ const std::vector<metric>& key_sums::ask(const policy& x) const {
 // Policies of one kind list the same numbers in the same order, as a rule.
 std::size_t key_sums::place_of(std::string_view name,
                                std::size_t likely) const {
-  auto is_it = [&](const sum& s) { return s.total.name == name; };
-  if (likely < sums_.size() && is_it(sums_[likely]))
+  auto has_name = [&](const sum& s) { return s.total.name == name; };
+  if (likely < sums_.size() && has_name(sums_[likely]))
     return likely;
-  auto i = std::find_if(sums_.begin(), sums_.end(), is_it);
+  auto i = std::find_if(sums_.begin(), sums_.end(), has_name);
   return static_cast<std::size_t>(i - sums_.begin());
 }
 

@@ -205,9 +205,9 @@ private:
     detail::slow_watch::handle watched = detail::slow_watch::none;
   };
 
-  // -- what each call does ----------------------------------------------------
+  // -- calls: inlined ---------------------------------------------------------
   //
-  // Inlined: an undisturbed call does little else.
+  // An undisturbed call does little else.
 
   // Does what is due at `e.now`.
   void catch_up(env& e) {

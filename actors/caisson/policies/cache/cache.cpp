@@ -147,16 +147,6 @@ decision cache::go_alone(call_state& saved) {
   return decision::pass();
 }
 
-decision cache::expire(call_info& call, slot& notes, env& e) {
-  auto& saved = notes.as<call_state>();
-  CAISSON_ENSURE(saved.where == stage::waiting && saved.child != 0,
-                 "call {} is over its time, and waits for no load",
-                 call_number(call.id));
-  if (loads_.is_in_progress(saved.child))
-    return decision::hold();
-  return load(call, saved, mode::enforce, e);
-}
-
 // The load ended because those that it was sent for had no more time.
 decision cache::load_again(const call_info& call, call_state& saved, env& e) {
   CAISSON_ENSURE(saved.child != 0 && !loads_.is_in_progress(saved.child),
@@ -430,6 +420,16 @@ void cache::clean(detail::cache_writes::result x, env& e) {
 }
 
 // -- time ---------------------------------------------------------------------
+
+decision cache::expire(call_info& call, slot& notes, env& e) {
+  auto& saved = notes.as<call_state>();
+  CAISSON_ENSURE(saved.where == stage::waiting && saved.child != 0,
+                 "call {} is over its time, and waits for no load",
+                 call_number(call.id));
+  if (loads_.is_in_progress(saved.child))
+    return decision::hold();
+  return load(call, saved, mode::enforce, e);
+}
 
 time_point cache::wakeup() const {
   if (loads_.again())

@@ -155,7 +155,6 @@ public:
                     env& e) override;
   void abandon(call_info& call, slot& notes, const outcome& why, bool in_flight,
                env& e) override;
-  decision expire(call_info& call, slot& notes, env& e) override;
   decision child_done(call_id child, outcome& result, env& e) override;
 
   /// The answer with that number, for a call that `env::answer` named; null if
@@ -166,10 +165,16 @@ public:
   /// it. Moves that of a refresh out.
   [[nodiscard]] kept_message take_content(call_id child);
 
+  // -- time -------------------------------------------------------------------
+
+  decision expire(call_info& call, slot& notes, env& e) override;
+
   /// When the next flush is due, or answers are to be dropped; at once if
   /// calls wait for another load.
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
+
+  // -- operation --------------------------------------------------------------
 
   /// Writes are flushed at once.
   void drain(env& e) override;
@@ -182,8 +187,6 @@ public:
   [[nodiscard]] std::size_t unwritten() const noexcept {
     return writes_.size();
   }
-
-  // -- operation --------------------------------------------------------------
 
   /// Counts a user function that threw while the host called it for this cache,
   /// and sends an event. No call fails because of it.

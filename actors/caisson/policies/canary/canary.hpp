@@ -99,10 +99,10 @@ public:
   [[nodiscard]] time_point wakeup() const override;
   void wake(env& e) override;
 
+  // -- operation --------------------------------------------------------------
+
   /// Cancels mirrored calls: no caller waits for them.
   void drain(env& e) override;
-
-  // -- operation --------------------------------------------------------------
 
   /// `waiting`, `stage_1` and so on, `promoted` or `rolled_back`.
   [[nodiscard]] std::string_view state() const override {

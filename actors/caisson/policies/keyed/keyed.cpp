@@ -7,6 +7,8 @@
 
 namespace caisson {
 
+// -- construction -------------------------------------------------------------
+
 void keyed_policy::start() {
   keys_.start(make({}));
   keys_.allow_shared(per_key().keyless == keyless_calls::share);
@@ -222,7 +224,7 @@ void keyed_policy::do_maintenance(env& e) {
   delay_maintenance(e);
 }
 
-// -- changes for all keys -----------------------------------------------------
+// -- operation ----------------------------------------------------------------
 
 bool keyed_policy::command(policy_command c, env& e) {
   see(e);
@@ -272,8 +274,6 @@ void keyed_policy::reset(env& e) {
   room_.stop_shrinking();
   keys_.free_dropped(most_at_once);
 }
-
-// -- reports ------------------------------------------------------------------
 
 std::string_view keyed_policy::state() const {
   return keys_.worst().machine->state();

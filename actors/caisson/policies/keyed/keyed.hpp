@@ -39,6 +39,14 @@ struct keyed_config : Policy::config_type {
   per_key_config per_key = {};
 };
 
+template <class Policy>
+void describe(field_visitor& v, keyed_config<Policy>& c);
+
+/// Checks what the policy checks, and overrides like the settings of a layer.
+template <class Policy>
+void check(const keyed_config<Policy>& c, const setting_path& path,
+           problems& out);
+
 // -- policy -------------------------------------------------------------------
 
 /// Keeps policies of one kind by the keys of the calls, and passes each call on
@@ -172,6 +180,8 @@ public:
   /// The name of the kind.
   static constexpr std::string_view kind_name = Policy::kind_name;
 
+  // -- construction -----------------------------------------------------------
+
   /// Throws `config_error` if `c` is not valid.
   explicit keyed(config_type c) : config_(std::move(c)) {
     require_valid(config_);
@@ -181,6 +191,8 @@ public:
     for (const auto& [key, own] : own_)
       static_cast<void>(Policy(own));
   }
+
+  // -- operation --------------------------------------------------------------
 
   /// The settings in force.
   [[nodiscard]] const config_type& config() const noexcept { return config_; }
@@ -248,7 +260,6 @@ void describe(field_visitor& v, keyed_config<Policy>& c) {
        c.per_key);
 }
 
-/// Checks what the policy checks, and overrides like the settings of a layer.
 template <class Policy>
 void check(const keyed_config<Policy>& c, const setting_path& path,
            problems& out) {

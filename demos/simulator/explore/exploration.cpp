@@ -40,8 +40,8 @@ std::vector<std::string> remarks(const finding& f) {
   return out;
 }
 
-// What was looked for in each run, and not found broken.
-std::string what_held(const explore_plan& p) {
+// Which rules were checked in each run and not found broken.
+std::string checked_rules_text(const explore_plan& p) {
   auto expects = std::ranges::any_of(p.arms, [](const arm_config& arm) {
     return !arm.expect.bounds.empty() || arm.expect.verdict.has_value();
   });
@@ -92,7 +92,7 @@ void write_exploration(std::ostream& out, const explore_plan& p,
   out << '\n';
   if (x.findings.empty())
     line(fmt::format("nothing found in {}: {}", number_of(x.played, "run"),
-                     what_held(p)));
+                     checked_rules_text(p)));
   else
     line(fmt::format("{} in {}, {} of which broke a rule",
                      number_of(x.findings.size(), "finding"),

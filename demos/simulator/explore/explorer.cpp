@@ -25,7 +25,7 @@ bool covers(const finding& f, const std::string& rule) {
 } // namespace
 
 explorer::explorer(const explore_plan& plan, progress_bar& bar,
-                   const command_parts& parts, keeper keep)
+                   const command_parts& parts, finding_handler keep)
   : plan_(plan), bar_(bar), parts_(parts), keep_(std::move(keep)) {
   for (const auto& arm : plan.arms)
     menus_.emplace_back(arm, plan.bounds);

@@ -21,11 +21,11 @@ namespace caisson::sim {
 class explorer {
 public:
   /// `keep` gets each finding when it is complete, and may set its `file`.
-  using keeper = std::function<void(finding&)>;
+  using finding_handler = std::function<void(finding&)>;
 
   /// Throws `config_error` if an arm offers no fault within the bounds.
   explorer(const explore_plan& plan, progress_bar& bar,
-           const command_parts& parts, keeper keep);
+           const command_parts& parts, finding_handler keep);
 
   [[nodiscard]] exploration explore(std::size_t jobs);
 
@@ -61,7 +61,7 @@ private:
   const explore_plan& plan_;
   progress_bar& bar_;
   const command_parts& parts_;
-  keeper keep_;
+  finding_handler keep_;
   /// By arm.
   std::vector<fault_menu> menus_;
 

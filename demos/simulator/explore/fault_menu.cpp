@@ -143,8 +143,8 @@ duration in_units(duration d, duration unit) {
   return d - d % unit;
 }
 
-fault_config sized(fault_config f, double factor, double rate, duration delay,
-                   std::uint32_t servers) {
+fault_config with_size(fault_config f, double factor, double rate,
+                       duration delay, std::uint32_t servers) {
   f.factor = factor;
   f.rate = rate;
   f.delay = delay;
@@ -231,20 +231,20 @@ std::vector<fault_config> fault_menu::sizes(const fault_config& f) const {
     case fault_kind::slow:
       for (auto n :
            round_numbers(15, static_cast<std::int64_t>(bounds.factor * 10)))
-        out.push_back(
-          sized(f, static_cast<double>(n) / 10, f.rate, f.delay, f.servers));
+        out.push_back(with_size(f, static_cast<double>(n) / 10, f.rate, f.delay,
+                                f.servers));
       break;
     case fault_kind::errors:
     case fault_kind::loss:
       // In thousandths, from 1 %.
       for (auto n :
            round_numbers(10, static_cast<std::int64_t>(bounds.rate * 1000)))
-        out.push_back(sized(f, f.factor, static_cast<double>(n) / 1000, f.delay,
-                            f.servers));
+        out.push_back(with_size(f, f.factor, static_cast<double>(n) / 1000,
+                                f.delay, f.servers));
       break;
     case fault_kind::delay:
       for (auto n : round_numbers(1'000'000, bounds.delay.count()))
-        out.push_back(sized(f, f.factor, f.rate, duration{n}, f.servers));
+        out.push_back(with_size(f, f.factor, f.rate, duration{n}, f.servers));
       break;
     case fault_kind::capacity: {
       auto s = service_of(f);
@@ -256,9 +256,9 @@ std::vector<fault_config> fault_menu::sizes(const fault_config& f) const {
       for (auto i = steps.rbegin(); i != steps.rend(); ++i)
         if (auto n = static_cast<std::uint32_t>(*i / 10); n < last) {
           last = n;
-          out.push_back(sized(f, f.factor, f.rate, f.delay, n));
+          out.push_back(with_size(f, f.factor, f.rate, f.delay, n));
         }
-      out.push_back(sized(f, f.factor, f.rate, f.delay, 0));
+      out.push_back(with_size(f, f.factor, f.rate, f.delay, 0));
       break;
     }
     default:

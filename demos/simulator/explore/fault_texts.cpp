@@ -79,7 +79,7 @@ std::string_view scope_text(const fault_config& f) {
   return f.in_progress ? " in all its work" : "";
 }
 
-std::string what_happens(const fault_config& f) {
+std::string effect_text(const fault_config& f) {
   switch (f.kind) {
     case fault_kind::slow:
       return fmt::format("{} slow by a factor of {}{}", f.target,
@@ -144,7 +144,7 @@ setting fault_setting(const fault_config& f) {
 }
 
 std::string to_sentence(const fault_config& f) {
-  auto out = what_happens(f);
+  auto out = effect_text(f);
   if (f.kind == fault_kind::flush)
     return fmt::format("{} {}", out, begin_text(f));
   return fmt::format("{}, {} for {}", out, begin_text(f), length_text(f));

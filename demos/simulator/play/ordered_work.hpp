@@ -42,9 +42,9 @@ public:
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < std::min(jobs_, count_); ++i)
       threads.emplace_back([&] { serve(f); });
-    struct at_the_end {
+    struct end_guard {
       ordered_work& all;
-      ~at_the_end() { all.stop(); }
+      ~end_guard() { all.stop(); }
     } end{*this};
     for (std::size_t i = 0; i < count_; ++i)
       if (!g(i, next(i)))

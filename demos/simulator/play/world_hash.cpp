@@ -33,7 +33,7 @@ private:
   std::uint64_t value_ = detail::fnv1a_start;
 };
 
-settings without_talk(settings table) {
+settings without_descriptions(settings table) {
   for (auto key : {"title", "seed", "rows", "expect", "sweep", "tune", "arm"})
     table.erase(key);
   return table;
@@ -41,7 +41,7 @@ settings without_talk(settings table) {
 
 // The world of an arm as it is written.
 settings world_of(const settings& root, const std::string& arm) {
-  auto base = without_talk(root);
+  auto base = without_descriptions(root);
   auto arms = root.find("arm");
   auto all = arms == root.end() ? nullptr
                                 : std::get_if<settings>(&arms->second.value);
@@ -49,7 +49,7 @@ settings world_of(const settings& root, const std::string& arm) {
   if (!all || own == all->end())
     return base;
   auto table = std::get_if<settings>(&own->second.value);
-  return table ? overlaid(base, without_talk(*table)) : base;
+  return table ? overlaid(base, without_descriptions(*table)) : base;
 }
 
 // The order of what is made one after the other, which shows where things

@@ -17,19 +17,24 @@ namespace caisson::sim {
 
 CAISSON_MESSAGE(build_identity, version, program, arithmetic)
 
-/// Who the sweep is. The answer is `worker_welcome`, also for another build.
-struct worker_hello {
+/// The build of the sweep. The answer is `handshake_reply`, also for another
+/// build.
+struct handshake_request {
   build_identity build = {};
 };
-CAISSON_MESSAGE(worker_hello, build)
+CAISSON_MESSAGE(handshake_request, build)
 
-/// Who the worker is.
-struct worker_welcome {
+/// The build of the worker, and what it can do.
+struct handshake_reply {
   build_identity build = {};
   /// How many runs it executes at a time.
   std::uint32_t cores = 0;
 };
-CAISSON_MESSAGE(worker_welcome, build, cores)
+CAISSON_MESSAGE(handshake_reply, build, cores)
+
+// How CAF 0.17 names them on the wire; workers of other builds know no others.
+using worker_hello = handshake_request;
+using worker_welcome = handshake_reply;
 
 /// The content of a recording, which a scenario calls `path`.
 struct recording_ref {

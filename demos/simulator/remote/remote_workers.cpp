@@ -46,7 +46,7 @@ worker connection_to(const worker_address& a, bool tls,
 }
 
 // A worker that does not answer in time, or has no connection, gets no further
-// runs until it has answered a hello, which is sent once a second.
+// runs until it has answered a handshake, which is sent once a second.
 stack policies_for(const worker_address& a, duration timeout) {
   return stack{a.text()}
     .default_deadline(timeout + 10s)

@@ -43,7 +43,7 @@ run_dispatcher::run_dispatcher(caf::actor_config& cfg, caf::actor gate,
 
 caf::behavior run_dispatcher::make_behavior() {
   auto out = portable::interceptor<dispatcher_end>::make_behavior();
-  send_hello();
+  send_handshake();
   return out;
 }
 
@@ -71,10 +71,10 @@ void run_dispatcher::on_answer(std::uint64_t key, caf::message&& content) {
 void run_dispatcher::answered(const request& r, const caf::message& content) {
   if (ending_ || std::holds_alternative<drop>(r))
     return;
-  auto was_hello = std::holds_alternative<hello>(r);
-  if (auto welcome = portable::get_if<worker_welcome>(content);
-      welcome && was_hello)
-    return on_welcome(*welcome);
+  auto was_handshake = std::holds_alternative<handshake>(r);
+  if (auto reply = portable::get_if<handshake_reply>(content);
+      reply && was_handshake)
+    return on_handshake_reply(*reply);
   if (auto state = portable::get_if<job_state>(content))
     if (auto t = std::get_if<job_request>(&r))
       return on_job_state(t->run, *state);
@@ -93,18 +93,18 @@ void run_dispatcher::on_timer() {
   if (ending_)
     return quit();
   if (cores_ == 0)
-    return send_hello();
+    return send_handshake();
   fill();
   set_timer(time_after(clock().now(), config_.poll_interval));
 }
 
 // -- the worker ---------------------------------------------------------------
 
-void run_dispatcher::send_hello() {
-  ask(hello{}, caf::make_message(worker_hello{config_.build}));
+void run_dispatcher::send_handshake() {
+  ask(handshake{}, caf::make_message(handshake_request{config_.build}));
 }
 
-void run_dispatcher::on_welcome(const worker_welcome& x) {
+void run_dispatcher::on_handshake_reply(const handshake_reply& x) {
   if (auto why = difference_of(config_.build, x.build); !why.empty())
     return lose(worker_presence::refused, why);
   cores_ = std::clamp<std::uint32_t>(x.cores, 1, most_worker_cores);
@@ -133,7 +133,7 @@ void run_dispatcher::lose(worker_presence p, std::string why) {
   waiting_.clear();
   pending_.clear();
   cores_ = 0;
-  set_timer(time_after(clock().now(), config_.hello_interval));
+  set_timer(time_after(clock().now(), config_.handshake_interval));
 }
 
 // -- runs ---------------------------------------------------------------------
@@ -181,10 +181,10 @@ void run_dispatcher::on_job_state(std::size_t which, const job_state& x) {
       return need(which, x);
     case job_stage::busy:
       // With another sweep's runs.
-      pause_until_ = time_after(clock().now(), config_.hello_interval);
+      pause_until_ = time_after(clock().now(), config_.handshake_interval);
       return give_up(which, false);
     case job_stage::failed:
-      pause_until_ = time_after(clock().now(), config_.hello_interval);
+      pause_until_ = time_after(clock().now(), config_.handshake_interval);
       return give_up(which, true);
     case job_stage::refused:
       give_up(which, false);
@@ -286,7 +286,7 @@ void run_dispatcher::end() {
     ask(drop{}, caf::make_message(job_drop{c.job.id}));
   }
   runs_.clear();
-  set_timer(time_after(clock().now(), config_.hello_interval));
+  set_timer(time_after(clock().now(), config_.handshake_interval));
   leave_if_done();
 }
 

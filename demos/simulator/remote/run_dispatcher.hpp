@@ -23,20 +23,21 @@ struct run_dispatcher_config {
   build_identity build = {};
   /// Begins the names of all jobs of this sweep.
   std::string sweep = {};
-  /// Between hellos to a worker that is not connected, and between looks for
-  /// further runs.
-  duration hello_interval = std::chrono::seconds(1);
+  /// Between handshakes with a worker that is not connected, and between looks
+  /// for further runs.
+  duration handshake_interval = std::chrono::seconds(1);
   duration poll_interval = std::chrono::milliseconds(100);
   /// How long a run may go without progress, by a thousandth of it. The worker
   /// then counts as stuck, and its runs go elsewhere.
   duration stall_after = std::chrono::minutes(30);
 };
 
-/// Sends a hello to the worker behind a gate until it answers, dispatches as
+/// Sends handshakes to the worker behind a gate until it answers, dispatches as
 /// many runs as it has cores, and polls each until it is done. If a request
 /// fails, by the gate's deadline or its breaker or because the connection is
-/// lost, all its runs go back to the source, for others to take, and the hellos
-/// begin anew. The same if a run makes no progress. Results are trusted.
+/// lost, all its runs go back to the source, for others to take, and the
+/// handshakes begin anew. The same if a run makes no progress. Results are
+/// trusted.
 /// Ends on `dispatcher_end`.
 class run_dispatcher final : public portable::interceptor<dispatcher_end> {
 public:
@@ -66,7 +67,7 @@ private:
     /// How often the worker reported a missing recording.
     std::size_t lacks = 0;
   };
-  struct hello {};
+  struct handshake {};
   /// A job was begun, asked for or dropped.
   struct job_request {
     std::size_t run;
@@ -78,11 +79,11 @@ private:
     std::uint64_t have;
   };
   struct drop {};
-  using request = std::variant<hello, job_request, upload, drop>;
+  using request = std::variant<handshake, job_request, upload, drop>;
 
   void ask(const request& r, caf::message content);
-  void send_hello();
-  void on_welcome(const worker_welcome& x);
+  void send_handshake();
+  void on_handshake_reply(const handshake_reply& x);
   void fill();
   void begin(std::size_t run);
   void query(std::size_t run);

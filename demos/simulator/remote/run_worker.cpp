@@ -33,9 +33,9 @@ caf::message_handler run_worker::control() {
 }
 
 void run_worker::on_message(portable::reply_to from, caf::message&& content) {
-  if (portable::holds<worker_hello>(content)) {
+  if (portable::holds<handshake_request>(content)) {
     from.answer(
-      this, caf::make_message(worker_welcome{config_.build, config_.cores}));
+      this, caf::make_message(handshake_reply{config_.build, config_.cores}));
   } else if (auto x = portable::get_if<run_job>(content)) {
     reply(from, begin(*x));
   } else if (auto asked = portable::get_if<job_query>(content)) {

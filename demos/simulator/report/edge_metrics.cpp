@@ -36,7 +36,7 @@ double connection_metric_of(const arm_result& r, const edge_summary& edge,
     return number_of(c, *edge.connections);
   auto of_row = row_column(connection_row_columns, c);
   if (!of_row)
-    only_as_a_whole(fmt::format("edge.{}.{}", edge.name, c.metric()));
+    throw_not_per_second(fmt::format("edge.{}.{}", edge.name, c.metric()));
   std::size_t index = 0;
   for (auto e = r.edges.data(); e != &edge; ++e)
     index += e->connections.has_value();
@@ -65,7 +65,7 @@ double edge_metric_of(const arm_result& r, std::string_view name,
     throw std::invalid_argument{
       fmt::format("edge {} is not between zones", detail::quoted(found->name))};
   if (!span.whole)
-    only_as_a_whole(fmt::format("edge.{}", name));
+    throw_not_per_second(fmt::format("edge.{}", name));
   return number_of(*c, *found);
 }
 

@@ -135,8 +135,8 @@ double arrivals_in(const range_sums& x, std::size_t service) {
 }
 
 // How much more the service gets per request than when all was well.
-double swollen(const arm_config& arm, const arm_result& r, const range_sums& x,
-               std::size_t service) {
+double load_growth(const arm_config& arm, const arm_result& r,
+                   const range_sums& x, std::size_t service) {
   auto before = healthy_of(arm, r);
   auto now = arrivals_in(x, service) / std::max(1.0, offered_in(x));
   if (auto usual = arrivals_in(before, service); usual > 0)
@@ -152,7 +152,7 @@ std::string hold_text(const arm_config& arm, const arm_result& r,
               / std::max(1.0, real(row.completed + row.failed));
   if (load >= clearly_more)
     return fmt::format("{} {} at {:.1f} times its capacity {}",
-                       swollen(arm, r, x, service) >= clearly_more
+                       load_growth(arm, r, x, service) >= clearly_more
                          ? "retries hold"
                          : "the load holds",
                        name, load, after_the_fault(arm));

@@ -31,7 +31,7 @@ void throw_no_such(std::string_view what, std::string_view name,
     "{} {}", what, detail::not_one_of(detail::quoted(name), known))};
 }
 
-void only_as_a_whole(std::string_view name) {
+void throw_not_per_second(std::string_view name) {
   throw std::invalid_argument{
     fmt::format("{} is not kept per second: it cannot have from and to, nor "
                 "be within first(...)",

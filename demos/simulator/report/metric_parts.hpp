@@ -36,7 +36,7 @@ split_last(std::string_view x) {
                                 std::span<const std::string_view> known);
 
 /// Throws `std::invalid_argument`: `name` has no values per second.
-[[noreturn]] void only_as_a_whole(std::string_view name);
+[[noreturn]] void throw_not_per_second(std::string_view name);
 
 /// Seconds [from, to), or all of the run without its warm-up.
 struct span_of_time {

@@ -107,7 +107,7 @@ double load_metric_of(const arm_result& r, std::string_view name,
   auto c = column_of_metric(load_columns, metric);
   if (!span.whole
       && (!c || !(c->traits.of_rows || row_column(load_row_columns, *c))))
-    only_as_a_whole(fmt::format("load.{}", name));
+    throw_not_per_second(fmt::format("load.{}", name));
   if (c) {
     auto index = static_cast<std::size_t>(found - r.loads.begin());
     return number_of(*c, span.whole ? *found : load_in(r, index, span),
@@ -134,7 +134,7 @@ double replica_metric(const service_summary& service, std::string_view name,
     throw_no_such("replica", name, known);
   }
   if (!span.whole)
-    only_as_a_whole(fmt::format("service.{}.{}", name, c.metric()));
+    throw_not_per_second(fmt::format("service.{}.{}", name, c.metric()));
   return number_of(c, *found);
 }
 
@@ -159,7 +159,7 @@ double service_metric_of(const arm_result& r, std::string_view name,
     return number_of(*c, *found);
   auto of_row = row_column(service_row_columns, *c);
   if (!of_row)
-    only_as_a_whole(fmt::format("service.{}", name));
+    throw_not_per_second(fmt::format("service.{}", name));
   auto index = static_cast<std::size_t>(found - r.services.begin());
   auto all = sums_in(r, span.seconds()).row.services;
   return index < all.size() ? number_of(*of_row, all[index]) : 0;
@@ -253,7 +253,7 @@ double metric_of(const arm_result& r, std::string_view name,
     return edge_metric_of(r, *rest, span);
   if (auto x = whole_metric(r, name)) {
     if (!span.whole)
-      only_as_a_whole(name);
+      throw_not_per_second(name);
     return *x;
   }
   auto all = metric_names();

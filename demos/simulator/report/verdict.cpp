@@ -114,8 +114,8 @@ private:
   std::uint64_t enough_;
 };
 
-// What the windows say, one after another.
-struct course {
+// Finds good and bad times in the windows, which are added in their order.
+struct window_scan {
   bool any = false;
   bool well = false;
   /// Where the last good time began.
@@ -124,10 +124,10 @@ struct course {
   std::size_t bad_from = 0;
   std::vector<relapse> relapses;
 
-  void go_on(const window& w);
+  void add(const window& w);
 };
 
-void course::go_on(const window& w) {
+void window_scan::add(const window& w) {
   if (!any)
     bad_from = w.begin;
   auto good = any ? keeps_up(w.sum) : good_enough(w.sum);
@@ -147,17 +147,17 @@ void course::go_on(const window& w) {
     bad_from = w.end;
 }
 
-course follow(const windows& all) {
-  course out;
+window_scan scan_of(const windows& all) {
+  window_scan out;
   all.each([&](const window& w) {
-    out.go_on(w);
+    out.add(w);
     return true;
   });
   return out;
 }
 
 // Whether less than half is answered in what is left after the last good time.
-bool stays_down(const windows& all, const course& c) {
+bool stays_down(const windows& all, const window_scan& c) {
   auto any = false;
   auto down = true;
   all.each([&](const window& w) {
@@ -170,7 +170,8 @@ bool stays_down(const windows& all, const course& c) {
   return any && down;
 }
 
-void recovered(arm_result& r, std::size_t second) {
+// From `second` on.
+void set_recovered(arm_result& r, std::size_t second) {
   r.verdict = verdict_kind::recovered;
   r.recovered_at = static_cast<std::uint32_t>(second);
   // Well from the first second to the last: from what should it have recovered?
@@ -188,16 +189,16 @@ void decide_verdict(arm_result& r) {
   auto first = first_second(from);
   auto seconds = tallies_of(r);
   windows all{seconds, first};
-  auto c = follow(all);
+  auto c = scan_of(all);
   if (!c.any) {
     if (good_enough({r.totals.offered, r.totals.good, 0, 0}))
-      recovered(r, first);
+      set_recovered(r, first);
     return;
   }
   r.relapses = c.relapses;
   if (c.well) {
     if (stays_good(sum_from(seconds, c.well_from)))
-      recovered(r, c.well_from);
+      set_recovered(r, c.well_from);
     return;
   }
   auto was_well = from > duration::zero() || !c.relapses.empty();

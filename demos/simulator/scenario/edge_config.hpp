@@ -1,4 +1,4 @@
-// Edges: what a scenario says of the way from callers to services.
+// Settings of edges, which lead from callers to services.
 #pragma once
 
 #include <simulator/scenario/count_value.hpp>

@@ -1,4 +1,4 @@
-// Edges: what lies between callers and services.
+// Finds the edge between a caller and an operation, and reads its names.
 #pragma once
 
 #include <simulator/scenario/scenario.hpp>

@@ -157,7 +157,7 @@ sweep_value value_at(const number_range& r, std::int64_t x) {
 
 using instants = std::vector<std::int64_t>;
 
-instants stepped(const number_range& r, std::int64_t step) {
+instants spaced_by_step(const number_range& r, std::int64_t step) {
   instants out;
   auto count = (r.to - r.from) / step + 1;
   for (std::int64_t i = 0; i < count; ++i)
@@ -203,7 +203,7 @@ instants spaced_by_difference(const number_range& r) {
 }
 
 // More digits than are written, so that there is something between the ends.
-number_range refined(number_range r) {
+number_range with_more_digits(number_range r) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max() / 1000;
   for (int i = 0; i < 2 && r.digits > 0; ++i)
     if (std::abs(r.from) < most && std::abs(r.to) < most) {
@@ -217,10 +217,10 @@ number_range refined(number_range r) {
 instants round_ones(number_range& r) {
   constexpr std::int64_t most_by_one = 1000;
   if (r.digits == 0 && r.to - r.from < most_by_one)
-    return stepped(r, 1);
+    return spaced_by_step(r, 1);
   if (r.from == r.to)
     return {r.from};
-  r = refined(r);
+  r = with_more_digits(r);
   return r.from > 0 && r.to / r.from >= wide_range ? spaced_by_ratio(r)
                                                    : spaced_by_difference(r);
 }
@@ -259,8 +259,9 @@ value_range read_value_range(std::string_view text, std::size_t dots,
     return {{}, std::move(wrong)};
   value_range out;
   auto rounded = parts.step.empty() && steps == range_steps::round;
-  for (auto x : rounded ? round_ones(*r)
-                        : stepped(*r, std::max<std::int64_t>(1, r->step)))
+  for (auto x : rounded
+                  ? round_ones(*r)
+                  : spaced_by_step(*r, std::max<std::int64_t>(1, r->step)))
     out.values.push_back(value_at(*r, x));
   return out;
 }

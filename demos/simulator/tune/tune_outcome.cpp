@@ -9,7 +9,7 @@ namespace caisson::sim {
 namespace {
 
 // Evenly spaced, with both ends.
-std::vector<std::size_t> thinned(const std::vector<std::size_t>& front) {
+std::vector<std::size_t> sample_evenly(const std::vector<std::size_t>& front) {
   if (front.size() <= most_on_front)
     return front;
   std::vector<std::size_t> out;
@@ -54,7 +54,7 @@ public:
                      const tune_rows* next) const {
     tune_evidence out{.trials = trials_};
     for (std::size_t i = 0; i < plan_.columns.size(); ++i)
-      out.columns.push_back(compared(present, best, i));
+      out.columns.push_back(comparison_of(present, best, i));
     const auto& targets = plan_.targets;
     out.present_meets = shortfall(present, trials_, targets) == 0;
     out.best_meets = shortfall(best, trials_, targets) == 0;
@@ -69,9 +69,9 @@ public:
   }
 
 private:
-  [[nodiscard]] tune_comparison compared(const tune_rows& present,
-                                         const tune_rows& best,
-                                         std::size_t column) const {
+  [[nodiscard]] tune_comparison comparison_of(const tune_rows& present,
+                                              const tune_rows& best,
+                                              std::size_t column) const {
     auto sense = usual_sense(plan_.columns[column].name);
     tune_target as{.column = column, .sense = sense.value_or(tune_sense::less)};
     return {.present = mean_of(present, trials_, column),
@@ -92,7 +92,7 @@ const tune_rows* rows_in(const std::map<std::size_t, tune_rows>& all,
   return found == all.end() ? nullptr : &found->second;
 }
 
-tune_verdict judged(const tune_outcome& x) {
+tune_verdict verdict_of(const tune_outcome& x) {
   if (!x.unseen)
     return tune_verdict::untested;
   if (!x.unseen->best_meets)
@@ -134,7 +134,7 @@ tune_choice choice_of(const tune_plan& p, const tune_search_result& found) {
     return out;
   auto order = best_first(all, found.trials, p.targets);
   out.best = order[0];
-  auto traded = p.targets.traded();
+  auto traded = p.targets.trade_off();
   auto two = p.targets.objectives.size() == 2;
   if (two)
     all = equally_able(std::move(all), found.trials, p.targets, order[0]);
@@ -144,7 +144,7 @@ tune_choice choice_of(const tune_plan& p, const tune_search_result& found) {
   for (auto i : order)
     if (i != *out.best && !out.runner_up)
       out.runner_up = i;
-  out.front = thinned(front);
+  out.front = sample_evenly(front);
   return out;
 }
 
@@ -182,7 +182,7 @@ tune_outcome outcome_of(const tune_plan& p, tune_result result,
   if (present && best)
     out.unseen = evidence_maker{p, p.unseen_trials(), p.key().with("unseen")}
                    .make(*present, *best, rows_in(out.result.unseen, next));
-  out.verdict = judged(out);
+  out.verdict = verdict_of(out);
   return out;
 }
 

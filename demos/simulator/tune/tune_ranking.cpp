@@ -119,7 +119,7 @@ std::vector<std::size_t> best_with_front(const std::vector<tune_contender>& all,
                                          std::size_t trials,
                                          const tune_targets& targets) {
   auto best = best_first(all, trials, targets);
-  auto traded = targets.traded();
+  auto traded = targets.trade_off();
   if (traded.empty() || targets.objectives.size() == 2)
     return best;
   auto front = by_front(all, trials, traded);

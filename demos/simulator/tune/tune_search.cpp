@@ -61,8 +61,8 @@ tune_search_result tune_search::run(tune_candidate present) {
 
 // -- racing -------------------------------------------------------------------
 
-// How many trials those have that are still in a race.
-std::vector<std::size_t> tune_search::rungs() const {
+// How many trials the candidates have that are still in a race, by round.
+std::vector<std::size_t> tune_search::race_trials() const {
   std::vector<std::size_t> out;
   for (auto n = std::max<std::size_t>(1, options_.trials / first_share);
        n < options_.trials; n *= 2)
@@ -74,7 +74,7 @@ std::vector<std::size_t> tune_search::rungs() const {
 std::size_t tune_search::race_cost(std::size_t count) const {
   std::size_t out = 0;
   std::size_t before = 0;
-  for (auto n : rungs()) {
+  for (auto n : race_trials()) {
     out += count * (n - before);
     before = n;
     count = half_of(count);
@@ -109,7 +109,7 @@ bool tune_search::play(ids& which, std::size_t trials) {
 }
 
 bool tune_search::race(ids which) {
-  for (auto n : rungs()) {
+  for (auto n : race_trials()) {
     if (which.empty())
       return true;
     if (!play(which, n))
@@ -156,7 +156,7 @@ bool tune_search::add_all() {
       all.push_back(std::move(p));
   auto which = add(all);
   // In steps, so that something can be compared when it is stopped.
-  for (auto n : rungs()) {
+  for (auto n : race_trials()) {
     if (enough()) {
       race(std::move(which));
       return true;
@@ -178,9 +178,9 @@ std::vector<tune_point> tune_search::spread(std::size_t count) {
   return out;
 }
 
-std::vector<tune_point> tune_search::refined(const ids& best, std::size_t count,
-                                             double distance,
-                                             std::size_t round) {
+std::vector<tune_point>
+tune_search::refined_points(const ids& best, std::size_t count, double distance,
+                            std::size_t round) {
   keyed_random random{options_.key.with("refine").with(round)};
   std::vector<tune_point> out;
   auto take = [&](tune_point p) {
@@ -221,7 +221,7 @@ void tune_search::refine(std::size_t count) {
     if (best[0] == leader)
       distance *= narrowing;
     leader = best[0];
-    auto points = refined(best, next, distance, round);
+    auto points = refined_points(best, next, distance, round);
     // Nothing new there, nor anywhere nearer.
     if (points.empty() && distance < 1e-3)
       return;

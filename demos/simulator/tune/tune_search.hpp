@@ -79,7 +79,7 @@ public:
 private:
   using ids = std::vector<std::size_t>;
 
-  [[nodiscard]] std::vector<std::size_t> rungs() const;
+  [[nodiscard]] std::vector<std::size_t> race_trials() const;
   [[nodiscard]] std::size_t race_cost(std::size_t count) const;
   [[nodiscard]] std::size_t affordable(std::size_t most,
                                        std::size_t spend) const;
@@ -93,8 +93,8 @@ private:
   bool add_all();
   [[nodiscard]] std::vector<tune_point> spread(std::size_t count);
   [[nodiscard]] std::vector<tune_point>
-  refined(const ids& best, std::size_t count, double distance,
-          std::size_t round);
+  refined_points(const ids& best, std::size_t count, double distance,
+                 std::size_t round);
   void refine(std::size_t count);
   [[nodiscard]] std::vector<tune_contender> having(std::size_t trials,
                                                    const ids& some) const;

@@ -189,7 +189,7 @@ std::string role_of(const tune_outcome& x, std::size_t i) {
 
 void write_front(std::ostream& out, const tune_outcome& x) {
   const auto& p = x.plan;
-  auto traded = p.targets.traded();
+  auto traded = p.targets.trade_off();
   if (x.choice.front.size() < 2)
     return;
   std::vector<text_table::column> columns;

@@ -16,7 +16,7 @@ double signed_for(double x, tune_sense sense) {
 
 } // namespace
 
-std::vector<tune_target> tune_targets::traded() const {
+std::vector<tune_target> tune_targets::trade_off() const {
   if (objectives.size() == 2)
     return objectives;
   for (const auto& need : needs)

@@ -25,7 +25,7 @@ struct tune_targets {
 
   /// What is weighed against each other: two objectives, or one and the first
   /// need; nothing if there is only one thing.
-  [[nodiscard]] std::vector<tune_target> traded() const;
+  [[nodiscard]] std::vector<tune_target> trade_off() const;
 };
 
 /// The numbers of the trials of one candidate, by trial and column. All

@@ -66,14 +66,14 @@ void details_recorder::call_given_up(caller from, std::uint64_t call,
 
 // -- the network --------------------------------------------------------------
 
-void details_recorder::sent(std::uint64_t link, std::uint64_t parcel,
+void details_recorder::sent(std::uint64_t link, std::uint64_t call,
                             const work& what, duration at) {
-  for_each([&](auto& x) { x.sent(link, parcel, what, at); });
+  for_each([&](auto& x) { x.sent(link, call, what, at); });
 }
 
-void details_recorder::answered(std::uint64_t link, std::uint64_t parcel,
+void details_recorder::answered(std::uint64_t link, std::uint64_t call,
                                 duration at) {
-  for_each([&](auto& x) { x.answered(link, parcel, at); });
+  for_each([&](auto& x) { x.answered(link, call, at); });
 }
 
 // -- attempts -----------------------------------------------------------------

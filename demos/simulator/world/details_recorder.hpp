@@ -45,13 +45,13 @@ public:
   /// Its caller does not wait for it any more.
   void call_given_up(caller from, std::uint64_t call, duration at);
 
-  // -- the network, by the link's number of parcels ---------------------------
+  // -- the network, by the link's number of calls -----------------------------
 
   /// The gate of the route has let an attempt go.
-  void sent(std::uint64_t link, std::uint64_t parcel, const work& what,
+  void sent(std::uint64_t link, std::uint64_t call, const work& what,
             duration at);
   /// Its answer is back at that gate.
-  void answered(std::uint64_t link, std::uint64_t parcel, duration at);
+  void answered(std::uint64_t link, std::uint64_t call, duration at);
 
   // -- attempts, by service and the order of the job --------------------------
 

@@ -18,9 +18,9 @@ namespace caisson::sim {
 
 /// What a call through a link knows of its connection.
 struct connection_use {
-  /// It has one.
+  /// Whether the call has a connection.
   bool connected = false;
-  /// The age of the pool when it got that.
+  /// The age of the pool when the call got its connection.
   std::uint32_t pool_age = 0;
   time_point asked_at;
 };

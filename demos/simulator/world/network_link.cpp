@@ -46,7 +46,7 @@ network_link::network_link(caf::actor_config& cfg, const world_context& world,
 // What it still holds refers to gates, which refer to it.
 void network_link::on_exit() {
   super::on_exit();
-  parcels_ = {};
+  calls_ = {};
   by_caller_.clear();
   plan_.behind.clear();
 }
@@ -113,36 +113,36 @@ void network_link::handle(portable::reply_to from, caf::message content) {
   auto asked = work_in(content);
   if (!asked.first)
     return refuse(std::move(from));
-  auto [key, p] = parcels_.take();
-  p->key = draw_key{asked.first->key};
+  auto [key, c] = calls_.take();
+  c->key = draw_key{asked.first->key};
   if (asked.options && asked.options->attempt > 1)
-    p->key = p->key.with(asked.options->attempt)
+    c->key = c->key.with(asked.options->attempt)
                .with(
                  static_cast<std::uint64_t>(now().time_since_epoch().count()));
-  p->from_client = asked.first->from_client;
-  p->requests = asked.items;
+  c->from_client = asked.first->from_client;
+  c->requests = asked.items;
   if (balances())
-    p->to = balancer_.choose(p->key);
+    c->to = balancer_.choose(c->key);
   keep_caller(key, from);
-  p->from = std::move(from);
-  p->content = std::move(content);
+  c->from = std::move(from);
+  c->content = std::move(content);
   if (connections_.limited())
-    ask_for_connection(key, *p);
+    ask_for_connection(key, *c);
   else
-    depart(key, *p);
+    depart(key, *c);
 }
 
-void network_link::depart(std::uint64_t key, parcel& p) {
-  p.at = stage::sent;
+void network_link::depart(std::uint64_t key, link_call& c) {
+  c.at = stage::sent;
   if (auto* details = world_.recorder->details())
-    details->sent(id(), key, *work_in(p.content).first,
+    details->sent(id(), key, *work_in(c.content).first,
                   world_.recorder->since_start(now()));
   world_.recorder->edge(plan_.route, now(), &edge_summary::calls);
-  if (crosses(p.to))
+  if (crosses(c.to))
     world_.recorder->edge(plan_.route, now(), &edge_summary::crossed);
   if (edge_.network.duplication > 0)
-    p.duplicate = p.content;
-  send(key, p);
+    c.duplicate = c.content;
+  send(key, c);
 }
 
 void network_link::keep_caller(std::uint64_t key,
@@ -152,93 +152,93 @@ void network_link::keep_caller(std::uint64_t key,
       = key;
 }
 
-void network_link::send(std::uint64_t key, parcel& p) {
+void network_link::send(std::uint64_t key, link_call& c) {
   auto sent = transmission(uplink_free_at_,
-                           p.requests * edge_.network.call_size);
-  auto wait = travel(p.key.with(purpose::request_travel), p.to,
-                     faults_.on_requests(p.to));
+                           c.requests * edge_.network.call_size);
+  auto wait = travel(c.key.with(purpose::request_travel), c.to,
+                     faults_.on_requests(c.to));
   if (!wait) {
     world_.recorder->edge(plan_.route, now(), &edge_summary::lost_calls);
-    return give_up_on(key, p);
+    return give_up_on(key, c);
   }
   *wait = duration_sum(*wait, sent);
   if (*wait == duration::zero())
-    deliver(key, p);
+    deliver(key, c);
   else
     timer().push(time_after(now(), *wait), key);
 }
 
-void network_link::deliver(std::uint64_t key, parcel& p) {
-  if (plan_.counts && p.from_client)
-    world_.recorder->attempted(now(), p.requests);
-  p.at = stage::delivered;
-  forward(plan_.behind[p.to], key, std::move(p.content), false);
+void network_link::deliver(std::uint64_t key, link_call& c) {
+  if (plan_.counts && c.from_client)
+    world_.recorder->attempted(now(), c.requests);
+  c.at = stage::delivered;
+  forward(plan_.behind[c.to], key, std::move(c.content), false);
 }
 
 // -- answers ------------------------------------------------------------------
 
 void network_link::handle_answer(std::uint64_t key, caf::message content) {
-  auto* p = parcels_.find(key);
-  if (!p)
+  auto* c = calls_.find(key);
+  if (!c)
     return; // Answered before, which nobody behind does.
-  p->content = std::move(content);
+  c->content = std::move(content);
   auto sent = transmission(downlink_free_at_,
-                           p->requests * edge_.network.answer_size);
-  auto wait = travel(p->key.with(purpose::answer_travel), p->to,
-                     faults_.on_answers(p->to));
+                           c->requests * edge_.network.answer_size);
+  auto wait = travel(c->key.with(purpose::answer_travel), c->to,
+                     faults_.on_answers(c->to));
   if (!wait)
-    return answer_lost(key, *p);
+    return answer_lost(key, *c);
   *wait = duration_sum(*wait, sent);
   if (*wait == duration::zero())
-    answer(key, *p);
+    answer(key, *c);
   else
     timer().push(time_after(now(), *wait), key);
 }
 
-void network_link::answer(std::uint64_t key, parcel& p) {
+void network_link::answer(std::uint64_t key, link_call& c) {
   if (auto* details = world_.recorder->details())
     details->answered(id(), key, world_.recorder->since_start(now()));
-  auto from = std::move(p.from);
-  auto content = std::move(p.content);
-  forget(key, p, from);
+  auto from = std::move(c.from);
+  auto content = std::move(c.content);
+  forget(key, c, from);
   from.answer(this, std::move(content));
 }
 
 // The call may arrive once more, but not twice more.
-void network_link::answer_lost(std::uint64_t key, parcel& p) {
+void network_link::answer_lost(std::uint64_t key, link_call& c) {
   world_.recorder->edge(plan_.route, now(), &edge_summary::lost_answers);
-  keyed_random random{p.key.with(purpose::duplicate)};
-  if (p.duplicate.empty() || random.uniform() >= edge_.network.duplication)
-    return give_up_on(key, p);
+  keyed_random random{c.key.with(purpose::duplicate)};
+  if (c.duplicate.empty() || random.uniform() >= edge_.network.duplication)
+    return give_up_on(key, c);
   world_.recorder->edge(plan_.route, now(), &edge_summary::repeated);
-  p.content = std::exchange(p.duplicate, {});
-  p.key = p.key.with(purpose::duplicate);
-  p.at = stage::sent;
-  send(key, p);
+  c.content = std::exchange(c.duplicate, {});
+  c.key = c.key.with(purpose::duplicate);
+  c.at = stage::sent;
+  send(key, c);
 }
 
 // -- ends ---------------------------------------------------------------------
 
 // Nothing will come of it. Until its caller knows, the balancer counts it, and
 // it has its connection.
-void network_link::give_up_on(std::uint64_t key, parcel& p) {
-  p.lost = true;
-  if ((balances() || connections_.limited()) && !p.given_up)
+void network_link::give_up_on(std::uint64_t key, link_call& c) {
+  c.lost = true;
+  if ((balances() || connections_.limited()) && !c.given_up)
     return;
-  if (p.given_up)
-    connection_of_given_up(p);
-  forget(key, p, p.from);
+  if (c.given_up)
+    connection_of_given_up(c);
+  forget(key, c, c.from);
 }
 
-void network_link::forget(std::uint64_t key, parcel& p,
+void network_link::forget(std::uint64_t key, link_call& c,
                           const portable::reply_to& from) {
   if (knows_callers_ && from.sender())
     by_caller_.erase(
       {caf::actor_cast<caf::actor_addr>(from.sender()), from.number()});
-  if (balances() && !p.given_up)
-    balancer_.over(p.to);
-  release(p, true);
-  parcels_.put_back(key);
+  if (balances() && !c.given_up)
+    balancer_.over(c.to);
+  release(c, true);
+  calls_.put_back(key);
 }
 
 void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
@@ -248,82 +248,82 @@ void network_link::handle_cancelled(const caf::strong_actor_ptr& from,
   if (found == by_caller_.end())
     return; // The answer was faster.
   auto key = found->second;
-  auto* p = parcels_.find(key);
-  if (!p || p->given_up)
+  auto* c = calls_.find(key);
+  if (!c || c->given_up)
     return;
-  if (given_up_before_sent(key, *p))
+  if (given_up_before_sent(key, *c))
     return;
-  connection_of_given_up(*p);
-  if (p->lost)
-    return forget(key, *p, p->from);
-  p->given_up = true;
+  connection_of_given_up(*c);
+  if (c->lost)
+    return forget(key, *c, c->from);
+  c->given_up = true;
   if (balances())
-    balancer_.over(p->to);
+    balancer_.over(c->to);
   if (!plan_.forwards_cancels)
     return;
-  if (auto wait = travel(p->key.with(purpose::cancel_travel), p->to,
-                         faults_.on_requests(p->to)))
+  if (auto wait = travel(c->key.with(purpose::cancel_travel), c->to,
+                         faults_.on_requests(c->to)))
     timer().push(time_after(now(), *wait), cancel_bit | key);
 }
 
 // -- connections --------------------------------------------------------------
 
-void network_link::ask_for_connection(std::uint64_t key, parcel& p) {
-  switch (auto how = connections_.ask(now(), key, p.to, p.use)) {
+void network_link::ask_for_connection(std::uint64_t key, link_call& c) {
+  switch (auto how = connections_.ask(now(), key, c.to, c.use)) {
     case connection_pool::grant::open:
     case connection_pool::grant::fresh:
-      return has_connection(key, p, how);
+      return has_connection(key, c, how);
     case connection_pool::grant::waits:
-      p.at = stage::waits;
+      c.at = stage::waits;
       // What is free at the very end of the wait is in time.
       if (edge_.connections.wait != unlimited)
-        p.due = timer().push(
+        c.due = timer().push(
           time_after(now(), duration_sum(edge_.connections.wait, duration{1})),
           key);
       return;
     case connection_pool::grant::refused:
-      return reject_parcel(key, p, errc::queue_full);
+      return reject_call(key, c, errc::queue_full);
   }
 }
 
-void network_link::has_connection(std::uint64_t key, parcel& p,
+void network_link::has_connection(std::uint64_t key, link_call& c,
                                   link_connections::grant how) {
-  auto takes = connections_.connect(now(), p.to, how, p.key, p.use);
+  auto takes = connections_.connect(now(), c.to, how, c.key, c.use);
   if (takes == duration::zero())
-    return depart(key, p);
-  p.at = stage::connects;
-  p.due = timer().push(time_after(now(), takes), key);
+    return depart(key, c);
+  c.at = stage::connects;
+  c.due = timer().push(time_after(now(), takes), key);
 }
 
 // The service has seen nothing of the call.
-void network_link::reject_parcel(std::uint64_t key, parcel& p, errc code) {
-  auto from = std::move(p.from);
-  forget(key, p, from);
+void network_link::reject_call(std::uint64_t key, link_call& c, errc code) {
+  auto from = std::move(c.from);
+  forget(key, c, from);
   from.answer(
     this, caf::make_message(make_error(
             code, rejection{std::string{no_connection_policy}, duration::zero(),
                             false, "all connections are in use"})));
 }
 
-void network_link::wait_is_over(std::uint64_t key, parcel& p) {
-  connections_.expire(key, p.to, p.use);
-  reject_parcel(key, p, errc::wait_timeout);
+void network_link::wait_is_over(std::uint64_t key, link_call& c) {
+  connections_.expire(key, c.to, c.use);
+  reject_call(key, c, errc::wait_timeout);
 }
 
 // Whether the caller gave up what was not sent yet; then it is forgotten.
-bool network_link::given_up_before_sent(std::uint64_t key, parcel& p) {
-  if (p.at != stage::waits && p.at != stage::connects)
+bool network_link::given_up_before_sent(std::uint64_t key, link_call& c) {
+  if (c.at != stage::waits && c.at != stage::connects)
     return false;
-  timer().cancel(p.due);
-  connections_.abandon(key, p.to, p.use, p.at == stage::waits);
-  release(p, false);
-  forget(key, p, p.from);
+  timer().cancel(c.due);
+  connections_.abandon(key, c.to, c.use, c.at == stage::waits);
+  release(c, false);
+  forget(key, c, c.from);
   return true;
 }
 
-void network_link::release(parcel& p, bool open) {
-  if (std::exchange(p.use.connected, false))
-    reassign(p.to, p.use.pool_age, open);
+void network_link::release(link_call& c, bool open) {
+  if (std::exchange(c.use.connected, false))
+    reassign(c.to, c.use.pool_age, open);
 }
 
 // To the call that has waited for longest, if there is one.
@@ -331,16 +331,16 @@ void network_link::reassign(std::size_t replica, std::uint32_t age, bool open) {
   auto next = connections_.give_back(now(), replica, age, open);
   if (!next)
     return;
-  auto& p = *parcels_.find(next->call);
-  timer().cancel(p.due);
-  connections_.end_wait(now(), p.use);
-  has_connection(next->call, p, next->how);
+  auto& c = *calls_.find(next->call);
+  timer().cancel(c.due);
+  connections_.end_wait(now(), c.use);
+  has_connection(next->call, c, next->how);
 }
 
-void network_link::connection_of_given_up(parcel& p) {
-  if (p.use.connected
-      && connections_.give_up(p.to, p.use, p.lost, is_cut(p.to)))
-    release(p, false);
+void network_link::connection_of_given_up(link_call& c) {
+  if (c.use.connected
+      && connections_.give_up(c.to, c.use, c.lost, is_cut(c.to)))
+    release(c, false);
 }
 
 bool network_link::is_cut(std::size_t replica) const {
@@ -362,26 +362,26 @@ void network_link::fire(std::uint64_t payload) {
   if ((payload & link_connections::timer_bit) != 0)
     return connections_.crash_is_due(payload);
   auto key = payload & ~cancel_bit;
-  auto* p = parcels_.find(key);
-  if (!p)
+  auto* c = calls_.find(key);
+  if (!c)
     return;
   if ((payload & cancel_bit) != 0) {
-    // A cancellation that overtook its parcel has no effect: the work is
+    // A cancellation that overtook its call has no effect: the work is
     // wasted.
-    if (p->at == stage::delivered)
-      send_from_return_address(plan_.behind[p->to],
+    if (c->at == stage::delivered)
+      send_from_return_address(plan_.behind[c->to],
                                caf::make_message(cancelled{call_number(key)}));
     return;
   }
-  switch (p->at) {
+  switch (c->at) {
     case stage::waits:
-      return wait_is_over(key, *p);
+      return wait_is_over(key, *c);
     case stage::connects:
-      return depart(key, *p);
+      return depart(key, *c);
     case stage::sent:
-      return deliver(key, *p);
+      return deliver(key, *c);
     case stage::delivered:
-      return answer(key, *p);
+      return answer(key, *c);
   }
 }
 

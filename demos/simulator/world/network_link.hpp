@@ -65,7 +65,7 @@ private:
     delivered,
   };
 
-  struct parcel {
+  struct link_call {
     portable::reply_to from;
     caf::message content;
     /// The call, if it may have to arrive once more.
@@ -85,8 +85,8 @@ private:
     timers::handle due = {};
   };
 
-  // Marks the timer of a parcel's cancellation, or of a fault, instead of that
-  // of the parcel itself.
+  // Marks the timer of a call's cancellation, or of a fault, instead of that
+  // of the call itself.
   static constexpr std::uint64_t cancel_bit = std::uint64_t{1} << 62;
   static constexpr std::uint64_t fault_begin = std::uint64_t{1} << 61;
   static constexpr std::uint64_t fault_end = std::uint64_t{1} << 60;
@@ -97,13 +97,13 @@ private:
   }
   void plan_message_faults();
   void keep_caller(std::uint64_t key, const portable::reply_to& from);
-  void depart(std::uint64_t key, parcel& p);
-  void send(std::uint64_t key, parcel& p);
-  void deliver(std::uint64_t key, parcel& p);
-  void answer(std::uint64_t key, parcel& p);
-  void answer_lost(std::uint64_t key, parcel& p);
-  void give_up_on(std::uint64_t key, parcel& p);
-  void forget(std::uint64_t key, parcel& p, const portable::reply_to& from);
+  void depart(std::uint64_t key, link_call& c);
+  void send(std::uint64_t key, link_call& c);
+  void deliver(std::uint64_t key, link_call& c);
+  void answer(std::uint64_t key, link_call& c);
+  void answer_lost(std::uint64_t key, link_call& c);
+  void give_up_on(std::uint64_t key, link_call& c);
+  void forget(std::uint64_t key, link_call& c, const portable::reply_to& from);
   [[nodiscard]] std::optional<duration>
   travel(draw_key key, std::size_t replica, const message_faults::way& way);
   duration transmission(time_point& free_at, std::uint64_t bytes);
@@ -111,15 +111,15 @@ private:
 
   // -- connections ------------------------------------------------------------
 
-  void ask_for_connection(std::uint64_t key, parcel& p);
-  void has_connection(std::uint64_t key, parcel& p,
+  void ask_for_connection(std::uint64_t key, link_call& c);
+  void has_connection(std::uint64_t key, link_call& c,
                       link_connections::grant how);
-  void reject_parcel(std::uint64_t key, parcel& p, errc code);
-  void wait_is_over(std::uint64_t key, parcel& p);
-  void release(parcel& p, bool open);
+  void reject_call(std::uint64_t key, link_call& c, errc code);
+  void wait_is_over(std::uint64_t key, link_call& c);
+  void release(link_call& c, bool open);
   void reassign(std::size_t replica, std::uint32_t age, bool open);
-  bool given_up_before_sent(std::uint64_t key, parcel& p);
-  void connection_of_given_up(parcel& p);
+  bool given_up_before_sent(std::uint64_t key, link_call& c);
+  void connection_of_given_up(link_call& c);
   void free_stuck();
   [[nodiscard]] bool is_cut(std::size_t replica) const;
 
@@ -131,10 +131,10 @@ private:
   /// message crosses zones.
   std::vector<bool> crosses_;
   message_faults faults_;
-  /// Whether it must know which parcel a caller means.
+  /// Whether it must know which call a caller means.
   bool knows_callers_;
-  slot_table<parcel> parcels_;
-  /// Which parcel a caller means.
+  slot_table<link_call> calls_;
+  /// Which call a caller means.
   std::map<caller, std::uint64_t> by_caller_;
   /// From when on the next request and the next answer can be sent.
   time_point uplink_free_at_;

@@ -122,7 +122,7 @@ sample_recorder::call_of(const work& what) const {
 
 // -- trips --------------------------------------------------------------------
 
-void sample_recorder::sent(std::uint64_t link, std::uint64_t parcel,
+void sample_recorder::sent(std::uint64_t link, std::uint64_t call,
                            const work& what, duration at) {
   if (!trace_)
     return;
@@ -133,13 +133,13 @@ void sample_recorder::sent(std::uint64_t link, std::uint64_t parcel,
   auto& trips = call_at(*p).trips;
   if (!room_in(s, trips.size(), settings_.works))
     return;
-  trips_[{link, parcel}] = {*p, trips.size()};
+  trips_[{link, call}] = {*p, trips.size()};
   trips.push_back({.sent = at - s.begun});
 }
 
-void sample_recorder::answered(std::uint64_t link, std::uint64_t parcel,
+void sample_recorder::answered(std::uint64_t link, std::uint64_t call,
                                duration at) {
-  auto found = trips_.find({link, parcel});
+  auto found = trips_.find({link, call});
   if (found == trips_.end())
     return;
   const auto& p = found->second;

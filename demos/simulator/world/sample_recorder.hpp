@@ -50,9 +50,9 @@ public:
 
   // -- trips, by link and its number of them ----------------------------------
 
-  void sent(std::uint64_t link, std::uint64_t parcel, const work& what,
+  void sent(std::uint64_t link, std::uint64_t call, const work& what,
             duration at);
-  void answered(std::uint64_t link, std::uint64_t parcel, duration at);
+  void answered(std::uint64_t link, std::uint64_t call, duration at);
 
   // -- attempts, by service and the order of the job --------------------------
 

@@ -112,7 +112,7 @@ private:
   std::uint64_t entered_ = 0;
   outgoing_calls calls_;
   job_queue queue_;
-  /// Who may say that he has given up; kept only where that matters.
+  /// The jobs of callers that may cancel them; empty if that has no effect.
   std::map<job::caller, job_key> callers_;
 
   fault_state fault_;

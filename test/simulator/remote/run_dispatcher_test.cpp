@@ -37,7 +37,7 @@ class run_dispatcher_test : public testing::Test {
 protected:
   run_dispatcher_test() {
     on_hello = [this] {
-      return reply::value(worker_welcome{test_build, cores});
+      return reply::value(handshake_reply{test_build, cores});
     };
     on_job = [](const run_job&) {
       return reply::value(staged(job_stage::running));
@@ -54,7 +54,7 @@ protected:
       return reply::value(recording_progress{have, have == x.size, {}});
     };
     far.become([this](const caf::message& x) -> reply {
-      if (portable::holds<worker_hello>(x))
+      if (portable::holds<handshake_request>(x))
         return on_hello();
       if (auto job = portable::get_if<run_job>(x)) {
         EXPECT_EQ(job->build, test_build);
@@ -159,7 +159,7 @@ TEST_F(run_dispatcher_test, greets_until_there_is_an_answer) {
   on_hello = [&] {
     if (++tries < 4)
       return reply::error(make_error(errc::worker_down));
-    return reply::value(worker_welcome{test_build, 1});
+    return reply::value(handshake_reply{test_build, 1});
   };
   start();
   EXPECT_EQ(presence(), worker_presence::expected);
@@ -231,7 +231,7 @@ TEST_F(run_dispatcher_test, gives_runs_back_when_the_worker_was_restarted) {
 
 TEST_F(run_dispatcher_test, does_not_use_another_build) {
   on_hello = [] {
-    return reply::value(worker_welcome{{"1.2.3", "q", "a"}, 4});
+    return reply::value(handshake_reply{{"1.2.3", "q", "a"}, 4});
   };
   start();
   world.advance(5s);
@@ -239,7 +239,7 @@ TEST_F(run_dispatcher_test, does_not_use_another_build) {
   EXPECT_TRUE(record->view().text.starts_with("it is another build"));
   EXPECT_EQ(jobs, texts{});
   // Until it has been replaced.
-  on_hello = [] { return reply::value(worker_welcome{test_build, 1}); };
+  on_hello = [] { return reply::value(handshake_reply{test_build, 1}); };
   world.advance(1s);
   EXPECT_EQ(presence(), worker_presence::connected);
   EXPECT_EQ(jobs, texts{"s-0"});

@@ -136,7 +136,7 @@ protected:
 
 TEST_F(run_worker_test, says_who_it_is) {
   start();
-  auto x = ask<worker_welcome>(worker_hello{{"0", "other", "build"}});
+  auto x = ask<handshake_reply>(handshake_request{{"0", "other", "build"}});
   ASSERT_TRUE(x);
   EXPECT_EQ(x->build, test_build);
   EXPECT_EQ(x->cores, 2u);
@@ -279,7 +279,7 @@ TEST_F(run_worker_test, answers_what_it_does_not_understand) {
     portable::send_anon(worker_, job_query{"a"});
     portable::send_anon(worker_, job_state{});
   }
-  EXPECT_TRUE(ask<worker_welcome>(worker_hello{}));
+  EXPECT_TRUE(ask<handshake_reply>(handshake_request{}));
 }
 
 TEST_F(run_worker_test, ends_with_runs_at_work) {
@@ -314,9 +314,9 @@ T after_the_wire(caf::actor_system& sys, const T& x) {
 }
 
 TEST_F(run_worker_test, has_messages_that_survive_the_wire) {
-  EXPECT_EQ(after_the_wire(system_, worker_hello{test_build}).build,
+  EXPECT_EQ(after_the_wire(system_, handshake_request{test_build}).build,
             test_build);
-  auto w = after_the_wire(system_, worker_welcome{test_build, 7});
+  auto w = after_the_wire(system_, handshake_reply{test_build, 7});
   EXPECT_EQ(w.build, test_build);
   EXPECT_EQ(w.cores, 7u);
   auto x = job("a\nb");

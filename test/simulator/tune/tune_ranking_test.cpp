@@ -225,7 +225,7 @@ TEST(tune_ranking, keeps_a_third_for_the_front) {
   auto order = best_with_front(all, 1, one_need);
   EXPECT_EQ((indexes{order.begin(), order.begin() + 3}), (indexes{0, 1, 4}));
   EXPECT_EQ((std::set<std::size_t>{order.begin(), order.end()}.size()), 6u);
-  EXPECT_EQ(front_of(all, 1, one_need.traded()), (indexes{4, 0, 5}));
+  EXPECT_EQ(front_of(all, 1, one_need.trade_off()), (indexes{4, 0, 5}));
 }
 
 TEST(tune_ranking, finds_the_knee) {

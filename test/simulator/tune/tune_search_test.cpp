@@ -131,7 +131,8 @@ TEST(tune_search, finds_the_best_within_a_need) {
     auto r = found_by(f, space, t, seed, 600, {0});
     auto x = best_of(r, t)[0] / 1000.0;
     EXPECT_NEAR(x, std::sqrt(0.5), 0.03) << "seed " << seed;
-    auto front = front_of(r.contenders(t, draw_key{1}), r.trials, t.traded());
+    auto front = front_of(r.contenders(t, draw_key{1}), r.trials,
+                          t.trade_off());
     EXPECT_GE(front.size(), 8u) << "seed " << seed;
   }
 }
@@ -146,7 +147,7 @@ TEST(tune_search, finds_a_front_of_two) {
     return row_numbers{x + y, (1 - x) * (1 - x) + y};
   }};
   auto r = found_by(f, space, t, 1, 1500, {50, 100}, 4);
-  auto front = front_of(r.contenders(t, draw_key{1}), r.trials, t.traded());
+  auto front = front_of(r.contenders(t, draw_key{1}), r.trials, t.trade_off());
   ASSERT_GE(front.size(), 15u);
   std::size_t right = 0;
   for (auto i : front)

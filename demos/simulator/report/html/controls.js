@@ -25,8 +25,8 @@ function play() {
   }, Math.min(400, 20000 / ticks));
 }
 
-// How requests fare in a row, as a class of the style sheet.
-function fortune(counts, row) {
+// The health of requests in a row, as a class of the style sheet.
+function healthClass(counts, row) {
   const offered = counts.offered[row];
   if (offered === 0)
     return "idle";
@@ -45,7 +45,7 @@ function paintStrip() {
   const inks = { good: colour("good"), strained: colour("strained"), bad: colour("bad"), idle: colour("line") };
   const x = row => (row * width) / longest;
   for (let row = 0; row < arm.rows; ++row) {
-    pen.fillStyle = inks[fortune(arm.seconds, row)];
+    pen.fillStyle = inks[healthClass(arm.seconds, row)];
     pen.fillRect(x(row), 0, Math.ceil(width / longest), 7);
   }
   pen.fillStyle = colour("fault-ink");

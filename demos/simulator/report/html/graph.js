@@ -210,7 +210,7 @@ class Graph {
 
   showLoad(node, row) {
     const t = this.arm.load_seconds[node.n.load];
-    node.group.setAttribute("class", "node " + fortune(t, row));
+    node.group.setAttribute("class", "node " + healthClass(t, row));
     const rate = short(t.offered[row] / covered(this.arm, row));
     // Answers may be those of requests that came before.
     node.line.textContent = t.offered[row]

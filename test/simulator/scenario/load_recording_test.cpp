@@ -1,4 +1,4 @@
-// Traces of requests: rows, columns, cuts, and what is refused.
+// Load recordings: rows, columns, cuts, and what is refused.
 #include <simulator/scenario/load_recording.hpp>
 #include <simulator/scenario/recording_row.hpp>
 

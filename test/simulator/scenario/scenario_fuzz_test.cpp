@@ -19,7 +19,7 @@
 namespace caisson::sim {
 namespace {
 
-// Traces that it names are not there.
+// Load recordings that it names are not there.
 constexpr auto rich_scenario = R"(
 title = "All of it"
 length = "60s"

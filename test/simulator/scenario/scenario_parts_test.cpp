@@ -1,4 +1,4 @@
-// Parts of scenario files: defaults, edges, traces and the descriptions.
+// Parts of scenario files: defaults, edges, recordings and descriptions.
 #include <simulator/scenario/edges.hpp>
 #include <simulator/scenario/faults.hpp>
 #include <simulator/scenario/fields.hpp>
@@ -106,7 +106,7 @@ TEST(scenario_edge, of_a_later_rule_overrides_an_earlier_one) {
   EXPECT_EQ(edge_between(arm, "web", "app").balancer, balancing::round_robin);
 }
 
-// -- traces -------------------------------------------------------------------
+// -- load recordings ----------------------------------------------------------
 
 class scenario_trace : public testing::Test {
 protected:

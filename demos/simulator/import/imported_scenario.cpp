@@ -287,7 +287,7 @@ private:
       if (s.calls_itself)
         note(fmt::format(
           "{} is called on behalf of its own requests, so it has unlimited "
-          "workers: with few of them, all could wait for one another",
+          "servers: with few of them, all could wait for one another",
           service_names_[name]));
     if (model_.covered == 0)
       note(

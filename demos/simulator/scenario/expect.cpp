@@ -124,15 +124,15 @@ void describe(field_visitor& v, metric_bound& c) {
        c.metric);
   bound_field min{c.min};
   v.on({.key = "min",
-        .help = "it is at least this; or else max",
+        .help = "lower bound; at least one of min and max is required",
         .required = true,
         .unless = "max"},
        min);
   bound_field max{c.max};
-  v.on({"max", "it is at most this"}, max);
+  v.on({"max", "upper bound"}, max);
   range<duration> any{duration::zero(), unlimited};
-  v.on({"from", "only the seconds from then on"}, c.from, any);
-  v.on({"to", "only the seconds before that"}, c.to, any);
+  v.on({"from", "only seconds from this time on"}, c.from, any);
+  v.on({"to", "only seconds before this time"}, c.to, any);
 }
 
 void check(const metric_bound& c, const setting_path& path, problems& out) {

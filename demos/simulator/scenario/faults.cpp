@@ -33,8 +33,8 @@ void describe_messages(field_visitor& v, fault_config& c) {
         .when = {"kind", {"partition", "loss", "delay"}}},
        to);
   v.choice({.key = "direction",
-            .help = "both: messages from either side to the other; one_way: "
-                    "only those that go from from to to",
+            .help = "both: messages in both directions; one_way: only those "
+                    "that `from` sends to `to`",
             .when = {"kind", {"partition", "loss", "delay"}}},
            c.direction);
   v.on({.key = "delay",
@@ -69,8 +69,8 @@ void describe_counted_begin(field_visitor& v, fault_config& c) {
         .one_of = "mtbf"},
        c.mean_requests_between_failures, range<double>{1, most_counted});
   v.on({.key = "after_requests",
-        .help = "the fault begins after this many requests have arrived from "
-                "at on, with the next one",
+        .help = "the fault begins with the request after this many, which are "
+                "counted from at on",
         .when = {"kind",
                  {"slow", "errors", "stall", "crash", "capacity", "flush"}},
         .one_of = "mtbf"},
@@ -125,18 +125,19 @@ void describe(field_visitor& v, fault_config& c) {
        c.mttr, range<duration>{shortest_time, longest_time});
   describe_counted_end(v, c);
   v.on({.key = "mtbf",
-        .help = "the fault comes at random and again and again, from at on: "
-                "the mean time from its end to the next one (mean time between "
-                "failures)",
+        .help = "the fault recurs at random, from at on: the mean time from "
+                "its end to the next one (mean time between failures)",
         .one_of = "mtbf"},
        c.mtbf, range<duration>{std::chrono::milliseconds(1), longest_time});
   describe_counted_begin(v, c);
   v.on({.key = "in_progress",
-        .help = "slow and stall only: whether it hits work that has begun "
-                "before, too, for as long as the fault lasts",
+        .help = "slow and stall only: whether it also affects work that began "
+                "before it, for as long as the fault lasts",
         .when = {"kind", {"slow", "stall"}}},
        c.in_progress);
-  v.on({.key = "factor", .help = "slow only", .when = {"kind", {"slow"}}},
+  v.on({.key = "factor",
+        .help = "slow only: how many times as long work takes",
+        .when = {"kind", {"slow"}}},
        c.factor, {1e-6, 1e6});
   v.on({.key = "rate",
         .help = "errors and loss only: share of the requests, or of the "
@@ -144,7 +145,7 @@ void describe(field_visitor& v, fault_config& c) {
         .when = {"kind", {"errors", "loss"}}},
        c.rate, {0.0, 1.0});
   v.integer<std::uint32_t>({.key = "workers",
-                            .help = "capacity only",
+                            .help = "capacity only: how many servers are left",
                             .required = true,
                             .when = {"kind", {"capacity"}}},
                            c.servers, {0, 1'000'000});

@@ -25,11 +25,12 @@ constexpr std::uint32_t most = 1'000'000;
 void describe(field_visitor& v, arm_config& c) {
   v.on({.key = "length", .help = "how long the load lasts", .required = true},
        c.length, {shortest_time, longest_time});
-  v.on({"drain", "how long after that answers are waited for"}, c.drain,
-       {no_time, longest_time});
-  v.on({"warmup", "what happens earlier counts in no total; less than length"},
+  v.on({"drain", "how long answers are waited for after the load has ended"},
+       c.drain, {no_time, longest_time});
+  v.on({"warmup", "what happens earlier is left out of totals; less than "
+                  "length"},
        c.warmup, {no_time, longest_time});
-  v.on({"recovery_from", "from when on recovery is looked for"},
+  v.on({"recovery_from", "the time from which recovery is expected"},
        c.recovery_from, range<duration>{no_time, longest_time});
   tables_by_name services{c.services};
   v.on({.key = "service",
@@ -91,9 +92,9 @@ void describe(field_visitor& v, call_config& c) {
         .needs = {"cache_keys"}},
        c.cache_ttl, {shortest_time, unlimited});
   v.on({.key = "cache_skew",
-        .help = "how much more often the first keys are asked for, by Zipf's "
-                "law: key i with a probability proportional to 1 / i to the "
-                "power of this; 0: all equally",
+        .help = "the exponent of Zipf's law, by which keys are chosen: the "
+                "probability of key i is proportional to 1 / i to the power "
+                "of this; 0: all are equally likely",
         .needs = {"cache_keys"}},
        c.cache_skew, {0.0, 10.0});
 }
@@ -102,8 +103,8 @@ void describe(field_visitor& v, autoscale_config& c) {
   v.choice({"by", "utilization: the share of the servers that were busy since "
                   "the last decision; queue: how many requests wait"},
            c.by);
-  v.on({"target", "the utilization that it aims at, or how many may wait for "
-                  "each server"},
+  v.on({"target", "target utilization, or target number of waiting requests "
+                  "per server"},
        c.target, {0.001, 1e6});
   v.integer<std::uint32_t>({"min", "smallest number of servers"}, c.min,
                            {1, most});
@@ -113,10 +114,9 @@ void describe(field_visitor& v, autoscale_config& c) {
        {std::chrono::milliseconds(1), longest_time});
   v.on({"delay", "how long a new server takes to start"}, c.delay,
        {no_time, longest_time});
-  v.on({"cooldown", "how long after a decision no other one is made"},
+  v.on({"cooldown", "minimum time between a change and the next decision"},
        c.cooldown, {no_time, longest_time});
-  v.on({"tolerance", "by which share of the target it may be missed without a "
-                     "change"},
+  v.on({"tolerance", "tolerance around the target, as a share of it"},
        c.tolerance, {0.0, 1.0});
 }
 
@@ -136,11 +136,12 @@ void check(const autoscale_config& c, const setting_path& path, problems& out) {
 namespace {
 
 void describe_slowdown(field_visitor& v, service_config& c) {
-  v.on({"slowdown", "how much longer work takes for each request inside above "
-                    "slowdown_from, as a share"},
+  v.on({"slowdown", "the share by which each request in service above "
+                    "slowdown_from makes work longer"},
        c.slowdown, {0.0, 1e6});
   v.integer<std::uint32_t>(
-    {"slowdown_from", "requests in service below which nothing slows down"},
+    {"slowdown_from", "number of requests in service up to which work is not "
+                      "slowed down"},
     c.slowdown_from, {0, 1'000'000'000});
   v.on({"slowdown_max", "work takes at most this many times as long"},
        c.slowdown_max, {1.0, 1e6});
@@ -204,17 +205,17 @@ void describe(field_visitor& v, service_config& c) {
     c.replicas, {1, 1000});
   names_value zones{c.zones};
   v.on({.key = "zones",
-        .help = "in which zones the replicas are, in turn",
+        .help = "the zones of the replicas, assigned in turn",
         .allowed = "the name of a zone, a list of them, or \"*\" for all"},
        zones);
   count_value servers{c.servers, {1, most}};
   v.on({"workers", "how many requests each replica works on at once"}, servers);
   count_value cores{c.cores, {1, most}};
-  v.on({"cores", "how many cores its requests at work share evenly in each "
-                 "replica; unlimited: each has one of its own"},
+  v.on({"cores", "how many cores the requests at work in each replica share "
+                 "evenly; unlimited: each request has one of its own"},
        cores);
   v.on({.key = "autoscale",
-        .help = "changes the number of servers, which begins at workers",
+        .help = "changes the number of servers, which is workers at first",
         .allowed = "a table"},
        c.autoscale);
   describe_queue(v, c);

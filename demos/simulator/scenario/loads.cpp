@@ -96,7 +96,8 @@ namespace {
 
 void describe_targets(field_visitor& v, load_config& c) {
   v.on({.key = "target",
-        .help = "what is asked for; or else mix",
+        .help = "the operation that is requested; either this or mix is "
+                "required",
         .allowed = "the name of an operation",
         .required = true,
         .nonempty = true,
@@ -104,7 +105,7 @@ void describe_targets(field_visitor& v, load_config& c) {
        c.target);
   mix_value mix{c.mix};
   v.on({.key = "mix",
-        .help = "operations and how often each is asked for, by weight",
+        .help = "operations and how often each is requested, by weight",
         .required = true,
         .nonempty = true,
         .one_of = "target"},
@@ -114,28 +115,28 @@ void describe_targets(field_visitor& v, load_config& c) {
 // Where the rate comes from. The profile of a recording is not read here.
 void describe_rate(field_visitor& v, load_config& c) {
   v.on({.key = "rate",
-        .help = "how many requests begin; or else profile or trace",
+        .help = "how many requests begin; this, profile or trace is required",
         .unit = "per second",
         .required = true,
         .when = {"kind", {"constant", "poisson"}},
         .one_of = "rate"},
        c.rate, {1e-6, 1e7});
   v.on({.key = "profile",
-        .help = "rates from instants on, ascending from 0s",
+        .help = "times, ascending from 0s, and the rate from each on",
         .allowed = "a list of points such as [\"60s\", 100]",
         .nonempty = true,
         .when = {"kind", {"constant", "poisson"}},
         .one_of = "rate"},
        c.profile);
   v.on({.key = "trace",
-        .help = "a file with the arrivals, or with their numbers",
+        .help = "a file with the times of requests, or with their numbers",
         .allowed = "a table with file and format",
         .when = {"kind", {"constant", "poisson"}},
         .one_of = "rate"},
        c.recording);
   v.on({.key = "ramps",
-        .help = "whether the rate moves in a straight line from one point of "
-                "the profile to the next",
+        .help = "whether the rate changes linearly from one point of the "
+                "profile to the next",
         .needs = {"profile"}},
        c.ramps);
   v.on({.key = "scale",
@@ -144,8 +145,8 @@ void describe_rate(field_visitor& v, load_config& c) {
        c.scale, {1e-6, 1e6});
   v.on(
     {.key = "burst",
-     .help = "poisson only: how many times the rate a burst has; bursts come "
-             "and go at random",
+     .help = "poisson only: the factor by which a burst multiplies the rate; "
+             "bursts begin and end at random",
      .when = {"kind", {"poisson"}}},
     c.burst, {0.0, 1e6});
   v.on({.key = "burst_every",
@@ -157,7 +158,7 @@ void describe_rate(field_visitor& v, load_config& c) {
         .needs = {"burst"}},
        c.burst_for, {std::chrono::milliseconds(1), longest_time});
   v.integer<std::uint32_t>({.key = "users",
-                            .help = "closed only: how many",
+                            .help = "closed only: number of users",
                             .required = true,
                             .when = {"kind", {"closed"}}},
                            c.users, {1, 1'000'000});
@@ -173,13 +174,13 @@ void describe_client(field_visitor& v, load_config& c) {
         .one_of = "timeout"},
        c.timeout, {shortest_time, unlimited});
   v.on({.key = "patience",
-        .help = "the same, drawn for each request; or else timeout",
+        .help = "the same, drawn for each request; excludes timeout",
         .one_of = "timeout"},
        c.patience);
   v.integer<std::uint32_t>({"attempts", "how many attempts a client makes in "
                                         "all, the first one included"},
                            c.attempts, {1, 100});
-  v.on({"pause", "between the end of an attempt and the next attempt"},
+  v.on({"pause", "time between the end of an attempt and the next attempt"},
        c.pause);
   auto rule = c.retry_timeouts_only ? retry_rule::timeout : retry_rule::failure;
   v.choice({"retry", "failure: every attempt that failed is followed by "
@@ -188,18 +189,18 @@ void describe_client(field_visitor& v, load_config& c) {
            rule);
   c.retry_timeouts_only = rule == retry_rule::timeout;
   using limits = std::numeric_limits<std::int32_t>;
-  v.integer<std::int32_t>({"priority", "of the calls, for services and limits "
-                                       "that know priorities; higher is more "
-                                       "important"},
+  v.integer<std::int32_t>({"priority",
+                           "of the calls, where services or limits go "
+                           "by priorities; higher is more important"},
                           c.priority, {limits::min(), limits::max()});
   v.integer<std::uint32_t>({"keys", "more than 0: the calls of each request "
                                     "have one of this many keys, for policies "
                                     "per key"},
                            c.keys, {0, 1'000'000});
   v.on({.key = "key_skew",
-        .help = "how much more often the first keys are asked for, by Zipf's "
-                "law: key i with a probability proportional to 1 / i to the "
-                "power of this; 0: all equally",
+        .help = "the exponent of Zipf's law, by which keys are chosen: the "
+                "probability of key i is proportional to 1 / i to the power "
+                "of this; 0: all are equally likely",
         .needs = {"keys"}},
        c.key_skew, {0.0, 10.0});
 }
@@ -241,7 +242,7 @@ void describe(field_visitor& v, load_config& c) {
   describe_rate(v, c);
   v.on({"start", "when the load begins"}, c.start,
        {duration::zero(), longest_time});
-  v.on({"stop", "from when on no request begins; later than start"}, c.stop,
+  v.on({"stop", "when the load ends; later than start"}, c.stop,
        {shortest_time, unlimited});
   describe_client(v, c);
 }

@@ -156,7 +156,7 @@ std::string page_table() {
   return row("key", "value") + row("---", "---")
          + row("`seconds`",
                fmt::format("an object: {}; `errors`, an object by kind; {} in "
-                           "microseconds, `null` if nothing was answered well",
+                           "microseconds, `null` if no request succeeded",
                            names_in(request_columns, html),
                            names_in(latency_columns, html)))
          + row("`load_seconds`",

@@ -55,7 +55,7 @@ constexpr auto main_footer = R"(Examples:
 
 docs/simulator.md is a tutorial, docs/scenario-format.md describes the files.
 
-Exit status: 0 all is well, 1 an expectation or a check of a run failed, 2 bad
+Exit status: 0 success, 1 an expectation or a check of a run failed, 2 bad
 input or usage or output that cannot be written, 3 an internal error, 130
 interrupted.)";
 
@@ -71,7 +71,7 @@ cores, except for those below "-- speed". docs/simulator-output.md describes the
 formats of --json, --csv, --html, --trace and --spans. Ctrl-C ends a run and
 shows what was done so far.
 
-Exit status: 0 all is well, 1 an expectation or a check of a run failed, 2 the
+Exit status: 0 success, 1 an expectation or a check of a run failed, 2 the
 input is wrong or output cannot be written, 3 an internal error, 130
 interrupted.)";
 

@@ -22,7 +22,7 @@ services, operations, calls, times and load. What traces do not contain, such as
 the number of servers, is listed at its top; read it before you use the
 scenario. docs/simulator-commands.md has more.
 
-Exit status: 0 all is well, 2 the input is wrong or output cannot be written,
+Exit status: 0 success, 2 the input is wrong or output cannot be written,
 3 an internal error, 130 interrupted.)";
 
 // The number of a text among others.

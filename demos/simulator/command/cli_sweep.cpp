@@ -32,7 +32,7 @@ first output file, and is not run again: Ctrl-C loses nothing. Results are
 the same, byte for byte, on any number of cores and workers.
 docs/simulator-commands.md has more.
 
-Exit status: 0 all is well, 1 a check of a run failed, 2 the input is wrong or
+Exit status: 0 success, 1 a check of a run failed, 2 the input is wrong or
 output cannot be written or no worker is left, 3 an internal error, 130
 interrupted.)";
 

@@ -31,7 +31,7 @@ struct survival {
 struct survival_map {
   /// By arm, place and kind.
   std::vector<survival> all;
-  /// By arm: whether it is well without any fault. If not, nothing else is
+  /// By arm: whether it is healthy without any fault. If not, nothing else is
   /// tried.
   std::vector<bool> well;
   bool interrupted = false;

@@ -21,8 +21,8 @@ void write_arms(std::ostream& out, const std::vector<arm_result>& arms,
 void write_loads(std::ostream& out, const std::vector<arm_result>& arms,
                  std::size_t width);
 
-/// An empty line, and why each arm that is not well in the end is not. `r` has
-/// a run.
+/// An empty line, and why each arm that is not healthy at the end is not. `r`
+/// has a run.
 void write_reasons(std::ostream& out, const report& r, std::size_t width);
 
 /// An empty line and the titles of arms.

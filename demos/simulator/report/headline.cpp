@@ -38,7 +38,7 @@ std::string share_text(double part, double whole) {
   return percent_to(share, share >= 0.99 ? 1 : 0);
 }
 
-// What was answered well of what was offered.
+// What succeeded in time, of what was offered.
 struct answers {
   double good = 0;
   double offered = 0;
@@ -134,7 +134,7 @@ double arrivals_in(const range_sums& x, std::size_t service) {
            : 0;
 }
 
-// How much more the service gets per request than when all was well.
+// How much more the service gets per request than when it was healthy.
 double load_growth(const arm_config& arm, const arm_result& r,
                    const range_sums& x, std::size_t service) {
   auto before = healthy_of(arm, r);
@@ -180,15 +180,15 @@ std::optional<std::string> main_error(const range_sums& x) {
 
 // -- sentences ----------------------------------------------------------------
 
-std::string unwell_text(const arm_config& arm, const arm_result& r) {
+std::string unhealthy_text(const arm_config& arm, const arm_result& r) {
   auto last = last_of(r);
   // A last fault can leave no time after it.
   auto end = offered_in(last) > 0
                ? fmt::format(
-                 "at the end {} of the requests are answered well",
+                 "at the end {} of the requests succeed in time",
                  share_text(real(last.row.requests.good), offered_in(last)))
                : fmt::format(
-                 "in all, {} of the requests are answered well",
+                 "in all, {} of the requests succeeded in time",
                  share_text(real(r.totals.good), real(r.totals.offered)));
   if (auto service = bottleneck(arm, last))
     return fmt::format("{}; {}", hold_text(arm, r, last, *service), end);
@@ -205,23 +205,23 @@ std::string recovered_text(const arm_config& arm, const arm_result& r) {
   auto after = recovery_time(r).value_or(duration::zero());
   auto at = std::chrono::seconds{r.recovered_at.value_or(0)};
   if (!begin || !r.recovery_from)
-    return fmt::format("well from {} on; before that {} of the requests are "
-                       "answered well",
+    return fmt::format("healthy from {} on; before that {} of the requests "
+                       "succeeded in time",
                        short_seconds(at),
                        share_text(answers_in(r, r.warmup, at)));
   auto faults = planned_faults(arm) == 1 ? "the fault is" : "the faults are";
   if (after > 1s)
-    return fmt::format("well again {} after {} gone; until then {} of the "
-                       "requests are answered well",
+    return fmt::format("healthy again {} after {} gone; until then {} of the "
+                       "requests succeeded in time",
                        short_seconds(after), faults,
                        share_text(answers_in(r, *begin, at)));
   auto during = answers_in(r, *begin, *r.recovery_from);
   if (during.good >= 0.9 * during.offered)
-    return fmt::format("rides it out: {} of the requests are answered well "
+    return fmt::format("stays healthy: {} of the requests succeed in time "
                        "until {} gone",
                        share_text(during), faults);
-  return fmt::format("well again as soon as {} gone; until then {} of the "
-                     "requests are answered well",
+  return fmt::format("healthy again as soon as {} gone; until then {} of the "
+                     "requests succeeded in time",
                      faults, share_text(during));
 }
 
@@ -244,14 +244,14 @@ std::string headline(const arm_config& arm, const arm_result& r) {
     return "no requests were sent";
   switch (r.verdict) {
     case verdict_kind::no_fault:
-      return fmt::format("well throughout: {} of the requests are answered "
-                         "well",
+      return fmt::format("healthy throughout: {} of the requests succeed in "
+                         "time",
                          share_text(static_cast<double>(r.totals.good),
                                     static_cast<double>(r.totals.offered)));
     case verdict_kind::recovered:
       return recovered_text(arm, r) + relapse_text(r);
     default:
-      return unwell_text(arm, r) + relapse_text(r);
+      return unhealthy_text(arm, r) + relapse_text(r);
   }
 }
 

@@ -9,7 +9,7 @@
 namespace caisson::sim {
 
 /// Such as `retries hold catalog at 3.1 times its capacity after the fault is
-/// gone; at the end 12 % of the requests are answered well`. Of the numbers of
+/// gone; at the end 12 % of the requests succeed in time`. Of the numbers of
 /// the run alone: the capacity of a service whose servers are all busy is what
 /// it answers. `r` is a result of `arm`.
 [[nodiscard]] std::string headline(const arm_config& arm, const arm_result& r);

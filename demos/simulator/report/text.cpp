@@ -118,9 +118,10 @@ void write_timeline(std::ostream& out, const report& r, bool ascii,
   auto lines = timeline(r, ascii, width);
   if (lines.empty())
     return;
-  out << (ascii ? "\nanswered well, of what was offered (9: at least 90 %, "
-                  "0: less than 10 %)\n"
-                : "\nanswered well, of what was offered (█: at least 90 %)\n");
+  out << (ascii
+            ? "\nsucceeded in time, of what was offered (9: at least 90 %, "
+              "0: less than 10 %)\n"
+            : "\nsucceeded in time, of what was offered (█: at least 90 %)\n");
   for (const auto& line : lines)
     out << line << '\n';
 }

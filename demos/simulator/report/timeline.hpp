@@ -11,7 +11,7 @@
 namespace caisson::sim {
 
 /// Lines without line breaks: one per fault, that marks when it holds, one per
-/// arm, that shows which share of its load is answered well, and a time axis.
+/// arm, that shows which share of its load succeeds in time, and a time axis.
 /// Of the first seed. Nothing for runs that are too short to be worth it. With
 /// `ascii`, digits stand for tenths; otherwise blocks for eighths. Coarser if
 /// it would be wider than `width`.

@@ -117,10 +117,10 @@ private:
 // Finds good and bad times in the windows, which are added in their order.
 struct window_scan {
   bool any = false;
-  bool well = false;
+  bool healthy = false;
   /// Where the last good time began.
-  std::size_t well_from = 0;
-  /// Where the last bad time began: after the last window that was well.
+  std::size_t healthy_from = 0;
+  /// Where the last bad time began: after the last window that was healthy.
   std::size_t bad_from = 0;
   std::vector<relapse> relapses;
 
@@ -132,18 +132,18 @@ void window_scan::add(const window& w) {
     bad_from = w.begin;
   auto good = any ? keeps_up(w.sum) : good_enough(w.sum);
   any = true;
-  if (!well && good) {
-    well = true;
-    well_from = w.begin;
+  if (!healthy && good) {
+    healthy = true;
+    healthy_from = w.begin;
     if (!relapses.empty()) {
       auto& last = relapses.back();
       last.until = std::max(static_cast<std::uint32_t>(w.begin), last.at + 1);
     }
-  } else if (well && has_relapsed(w.sum)) {
-    well = false;
+  } else if (healthy && has_relapsed(w.sum)) {
+    healthy = false;
     relapses.push_back({static_cast<std::uint32_t>(w.end - 1), {}});
   }
-  if (well)
+  if (healthy)
     bad_from = w.end;
 }
 
@@ -174,7 +174,7 @@ bool stays_down(const windows& all, const window_scan& c) {
 void set_recovered(arm_result& r, std::size_t second) {
   r.verdict = verdict_kind::recovered;
   r.recovered_at = static_cast<std::uint32_t>(second);
-  // Well from the first second to the last: from what should it have recovered?
+  // If it was healthy throughout, there was nothing to recover from.
   if (!r.recovery_from && second == 0)
     r.verdict = verdict_kind::no_fault;
 }
@@ -196,13 +196,13 @@ void decide_verdict(arm_result& r) {
     return;
   }
   r.relapses = c.relapses;
-  if (c.well) {
-    if (stays_good(sum_from(seconds, c.well_from)))
-      set_recovered(r, c.well_from);
+  if (c.healthy) {
+    if (stays_good(sum_from(seconds, c.healthy_from)))
+      set_recovered(r, c.healthy_from);
     return;
   }
-  auto was_well = from > duration::zero() || !c.relapses.empty();
-  if (was_well && stays_down(all, c))
+  auto was_healthy = from > duration::zero() || !c.relapses.empty();
+  if (was_healthy && stays_down(all, c))
     r.verdict = verdict_kind::stuck;
 }
 

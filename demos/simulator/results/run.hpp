@@ -11,11 +11,11 @@
 
 namespace caisson::sim {
 
-/// A time in which a run that had been well was not.
+/// A time in which a run that had been healthy was not.
 struct relapse {
   /// The last second of the first bad window: the one that made it bad.
   std::uint32_t at = 0;
-  /// The second from which on it was well again; nothing if it never was.
+  /// The second from which on it was healthy again; nothing if it never was.
   std::optional<std::uint32_t> until;
 
   friend bool operator==(const relapse&, const relapse&) = default;
@@ -31,7 +31,7 @@ struct run_summary {
   verdict_kind verdict = verdict_kind::degraded;
   /// From when on recovery was looked for; nothing if there was no fault.
   std::optional<duration> recovery_from;
-  /// The second from which on it was well until the end.
+  /// The second from which on it was healthy until the end.
   std::optional<std::uint32_t> recovered_at;
   /// In their order; those after a first good window.
   std::vector<relapse> relapses;
@@ -78,7 +78,7 @@ inline constexpr result_column<run_summary> run_columns[] = {
                            : std::numeric_limits<double>::infinity();
    },
    column_kind::run_time,
-   "the second from which on the run was well until its end; infinite if "
+   "the second from which on the run was healthy until its end; infinite if "
    "never, 0 with the verdict `no fault`",
    {.unit = metric_unit::seconds, .sense = tune_sense::less},
    had_fault},

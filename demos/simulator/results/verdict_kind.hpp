@@ -11,7 +11,7 @@ enum class verdict_kind {
   recovered,
   degraded,
   stuck,
-  /// All was well from the start, and there was nothing to recover from.
+  /// The run was healthy from the start, and there was nothing to recover from.
   no_fault,
 };
 

@@ -56,7 +56,7 @@ TEST(headline, reports_retries_that_hold_a_service) {
               {.arrivals = 310, .completed = 90, .failed = 10, .busy = 10});
   EXPECT_EQ(headline(c, r),
             "retries hold db at 3.1 times its capacity after the fault is "
-            "gone; at the end 12 % of the requests are answered well");
+            "gone; at the end 12 % of the requests succeed in time");
 }
 
 TEST(headline, says_that_nothing_was_asked) {
@@ -76,7 +76,7 @@ TEST(headline, reports_a_load_that_is_too_much_by_itself) {
   set_service(r, 0, {.arrivals = 100, .completed = 40, .busy = 10});
   EXPECT_EQ(headline(c, r),
             "the load holds db at 2.5 times its capacity to the end; at the "
-            "end 40 % of the requests are answered well");
+            "end 40 % of the requests succeed in time");
 }
 
 // Of its cores, whatever its servers do.
@@ -102,7 +102,7 @@ TEST(headline, reports_a_queue_that_does_not_shrink) {
               {.arrivals = 100, .completed = 99, .queue = 12'345, .busy = 10});
   EXPECT_EQ(headline(c, r),
             "db stays fully busy after the fault is gone, with a queue of "
-            "12,345; at the end none of the requests are answered well");
+            "12,345; at the end none of the requests succeed in time");
 }
 
 TEST(headline, blames_the_service_that_others_wait_for) {
@@ -126,30 +126,30 @@ TEST(headline, blames_the_service_that_others_wait_for) {
 TEST(headline, reports_open_breakers_and_else_of_errors) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {40, 100, 20}});
-  EXPECT_EQ(headline(c, r), "at the end 20 % of the requests are answered "
-                            "well; most others end with timeout");
+  EXPECT_EQ(headline(c, r), "at the end 20 % of the requests succeed in "
+                            "time; most others end with timeout");
   for (auto& row : r.rows)
     row.breakers = {"open", "closed", "half_open"};
-  EXPECT_EQ(headline(c, r), "at the end 20 % of the requests are answered "
-                            "well; 2 of 3 breakers are not closed");
+  EXPECT_EQ(headline(c, r), "at the end 20 % of the requests succeed in "
+                            "time; 2 of 3 breakers are not closed");
 }
 
 TEST(headline, reports_how_long_it_took_to_recover) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {10, 100, 0}, {5, 100, 50}, {30, 100, 100}});
   ASSERT_EQ(r.verdict, verdict_kind::recovered);
-  EXPECT_EQ(headline(c, r), "well again 4 s after the fault is gone; until "
-                            "then 14 % of the requests are answered well");
+  EXPECT_EQ(headline(c, r), "healthy again 4 s after the fault is gone; until "
+                            "then 14 % of the requests succeeded in time");
 }
 
 TEST(headline, reports_what_recovers_at_once) {
   auto c = one_service();
   auto r = of(c, {{20, 100, 100}, {10, 100, 42}, {30, 100, 100}});
-  EXPECT_EQ(headline(c, r), "well again as soon as the fault is gone; until "
-                            "then 42 % of the requests are answered well");
+  EXPECT_EQ(headline(c, r), "healthy again as soon as the fault is gone; until "
+                            "then 42 % of the requests succeeded in time");
   r = of(c, {{20, 1000, 1000}, {10, 1000, 998}, {30, 1000, 1000}});
-  EXPECT_EQ(headline(c, r), "rides it out: 99.8 % of the requests are answered "
-                            "well until the fault is gone");
+  EXPECT_EQ(headline(c, r), "stays healthy: 99.8 % of the requests succeed in "
+                            "time until the fault is gone");
 }
 
 TEST(headline, reports_relapses_and_interruptions) {
@@ -169,11 +169,11 @@ TEST(headline, reports_runs_without_faults) {
   auto r = of(c, {{60, 1000, 999}});
   r.verdict = verdict_kind::no_fault;
   EXPECT_EQ(headline(c, r),
-            "well throughout: 99.9 % of the requests are answered well");
+            "healthy throughout: 99.9 % of the requests succeed in time");
   r = of(c, {{10, 100, 10}, {50, 100, 100}});
   ASSERT_EQ(r.verdict, verdict_kind::recovered);
-  EXPECT_EQ(headline(c, r), "well from 10 s on; before that 10 % of the "
-                            "requests are answered well");
+  EXPECT_EQ(headline(c, r), "healthy from 10 s on; before that 10 % of the "
+                            "requests succeeded in time");
 }
 
 TEST(headline, takes_shares_for_what_they_are) {

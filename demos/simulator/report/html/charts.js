@@ -202,7 +202,7 @@ function compareChart() {
     colour: armColour(i), width: 2.1, dash: i >= palette ? [5, 3] : null }));
   if (same)
     series.unshift({ name: "offered", values: perSecond(arms[0], offered), colour: "idle", dash: [4, 3], width: 1.3 });
-  return { title: "Requests answered well, per second", wide: true, named: true, height: 230, series,
+  return { title: "Requests that succeeded in time, per second", wide: true, named: true, height: 230, series,
     faults: commonFaults(), format: rateText };
 }
 
@@ -258,7 +258,7 @@ const queueChart = arm => serviceChart(arm, "Longest queues", short,
 const busyChart = arm => serviceChart(arm, "Busiest services: busy servers or cores", wholePercent,
   (i, row) => usedOf(arm, i, row));
 
-// What is answered well of what each load offers.
+// What succeeds in time, of what each load offers.
 function loadChart(arm) {
   const share = t => t.offered.map((n, row) => (n > 0 ? Math.min(1, t.good[row] / n) : null));
   const rest = arm.loads.length - 10;

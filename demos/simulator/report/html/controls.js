@@ -51,7 +51,7 @@ function paintStrip() {
   pen.fillStyle = colour("fault-ink");
   for (const f of arm.faults)
     pen.fillRect(x(f.at / step), 8, Math.max(2, x(f.lasts / step)), 4);
-  canvas.title = ["green: at least 90 % of the requests are answered well, red: less than half",
+  canvas.title = ["green: at least 90 % of the requests succeed in time, red: less than half",
     ...faultTexts(arm.faults)].join("\n");
 }
 

@@ -263,7 +263,7 @@ class Graph {
       else
         ++tally[this.showService(node, row).health];
     this.svg.setAttribute("aria-label", `${this.arm.name} at ${clock(row * step)}: `
-      + `${tally.good} services well, ${tally.strained} strained, ${tally.bad} failing, ${tally.idle} idle`);
+      + `${tally.good} services healthy, ${tally.strained} strained, ${tally.bad} failing, ${tally.idle} idle`);
   }
 }
 

@@ -16,12 +16,12 @@ const pointAt = indexes => indexes.reduce((n, index, i) => n + index * strides[i
 const verdictsAt = (point, arm) => data.results[point][arm][0];
 const runsAt = (point, arm) => verdictsAt(point, arm).reduce((a, b) => a + b, 0);
 
-// What is shown: first how many runs were well, then the metrics. A value is
+// What is shown: first how many runs were healthy, then the metrics. A value is
 // [smallest, middle, largest], or null.
 const well = ["recovered", "no fault"].map(name => data.verdicts.indexOf(name));
 const shown = [{
   name: "well",
-  title: several ? "Runs that were well in the end" : "How it ended",
+  title: several ? "Runs that were healthy at the end" : "How it ended",
   unit: "share",
   more: true,
   at(point, arm) {

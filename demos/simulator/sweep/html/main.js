@@ -22,7 +22,7 @@ function showEnd() {
   $("scenario").hidden = data.scenario === "";
   $("scenario-text").textContent = data.scenario;
   $("about").textContent = `Made by caisson ${data.version}. `
-    + "Well in the end: the verdicts recovered and no fault.";
+    + "Healthy at the end: the verdicts recovered and no fault.";
 }
 
 function section(metric, children) {

@@ -6,7 +6,7 @@ from overload import simulated_sums, sums
 GATES = {"catalog": "front -> catalog", "cart": "front -> cart",
          "payment": "front -> payment", "database": "catalog -> database",
          "redis": "cart -> redis"}
-GOOD = 0.9  # Of what is offered, when all is well.
+GOOD = 0.9  # Of what is offered, when the shop is healthy.
 STEADY = 3  # Seconds for which it has to stay so.
 LONGEST_TABLE = 100  # Seconds.
 TRANSITION = 2  # Seconds after a change in which nothing is compared.
@@ -18,13 +18,13 @@ def per_second(rows, key):
 
 
 def recovery(offered, goodput, end):
-    """Seconds from the end of a fault until all is well, and stays so."""
-    def well(second):
+    """Seconds from the end of a fault until the shop is healthy, and stays so."""
+    def is_healthy(second):
         days = slice(second, second + STEADY)
         return sum(goodput[days]) >= GOOD * sum(offered[days]) \
             and goodput[second] >= GOOD * offered[second]
     for second in range(int(end), len(goodput)):
-        if well(second):
+        if is_healthy(second):
             return max(0.0, second - end)
     return float("inf")  # Not on this day.
 
@@ -95,7 +95,7 @@ def percent(real, simulated):
     return f"{100 * (simulated - real) / real:+.1f} %" if real else "-"
 
 
-SHARES = (("success", "answered well"), ("looks", "looks"),
+SHARES = (("success", "succeeded"), ("looks", "looks"),
           ("first", "first orders"), ("paying", "further orders"))
 TIMES = (("p50", "P50 of those"), ("p99", "P99 of those"),
          ("order_p50", "P50 of orders"), ("order_p99", "P99 of orders"))
@@ -104,7 +104,7 @@ TIMES = (("p50", "P50 of those"), ("p99", "P99 of those"),
 def rows_of(x):
     """(what, real, simulated, difference) as text."""
     a, b = x["real"], x["simulated"]
-    # Who it was that was answered well is looked at in an overload.
+    # Whose requests succeeded is of interest in an overload only.
     short = "paying" not in b
     for key, name in SHARES[:1] if short else SHARES:
         yield (name, f"{a[key]:.1%}", f"{b[key]:.1%}", percent(a[key], b[key]))
@@ -117,7 +117,7 @@ def rows_of(x):
                percent(a["attempts"][gate], b["attempts"][gate]))
     for fault, took in a["recovery"].items():
         other = b["recovery"][fault]
-        yield (f"well again after {fault}", f"{took:.1f} s", f"{other:.1f} s",
+        yield (f"healthy again after {fault}", f"{took:.1f} s", f"{other:.1f} s",
                f"{other - took:+.1f} s")
 
 

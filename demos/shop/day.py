@@ -205,7 +205,7 @@ def bar(good, offered):
 def show_seconds(days, seconds, faults):
     """Prints the share of good answers over time."""
     step = -(-seconds // 100)
-    print("\nshare of requests answered well within 1 s, each character "
+    print("\nshare of requests that succeeded within 1 s, each character "
           + ("a second" if step == 1 else f"{step} seconds")
           + f" of {seconds}")
     for arm, day in days.items():

@@ -41,7 +41,7 @@ def plot(arm, x, top):
     most = 1.1 * max(max(values) for values in shown)
     at = lambda s: LEFT + (WIDTH - LEFT - RIGHT) * s / count
     height = lambda v: top + PLOT - PLOT * v / most
-    out = [text(LEFT, top - 10, f"{arm}: requests answered well in each second",
+    out = [text(LEFT, top - 10, f"{arm}: requests that succeeded in each second",
                 'font-weight="bold"')]
     for begin, end, what in spans(x["happened"]):
         out.append(f'<rect x="{at(begin):.1f}" y="{top}" width='

@@ -94,8 +94,8 @@ void add_http(worker_names& names, const arguments& args,
 
 /// Serves the metrics of the gates, and lets `caisson ctl` control them,
 /// if the process is configured so; until it ends.
-void wait_for_the_end(caf::actor_system& sys, const arguments& args,
-                      const caisson::gate_set& gates) {
+void serve_until_signal(caf::actor_system& sys, const arguments& args,
+                        const caisson::gate_set& gates) {
   std::optional<caisson::metrics_server> metrics;
   if (!args.metrics.empty())
     metrics.emplace(sys, args.metrics);
@@ -153,7 +153,7 @@ void serve_catalog(caf::actor_system& sys, const arguments& args) {
       return std::optional{http_route{database, request_item, item_found}};
     },
     listening(args)};
-  wait_for_the_end(sys, args, gates);
+  serve_until_signal(sys, args, gates);
 }
 
 // -- cart ---------------------------------------------------------------------
@@ -187,7 +187,7 @@ void serve_cart(caf::actor_system& sys, const arguments& args) {
       return std::optional{http_route{redis, item_added, cart_changed}};
     },
     listening(args)};
-  wait_for_the_end(sys, args, gates);
+  serve_until_signal(sys, args, gates);
 }
 
 // -- payment ------------------------------------------------------------------
@@ -227,7 +227,7 @@ void serve_payment(caf::actor_system& sys, const arguments& args) {
   });
   auto gates = caisson::spawn_gates(sys, args.gates, names);
   caisson::http_front front{sys, gates.calls("till"), listening(args)};
-  wait_for_the_end(sys, args, gates);
+  serve_until_signal(sys, args, gates);
 }
 
 // -- front --------------------------------------------------------------------
@@ -286,14 +286,14 @@ public:
       // The service knows a payment by its key, so a repeated one is safe.
       todo->steps[2].second.headers["idempotency-key"] = order.options
                                                            .idempotency_key;
-      go_on(todo, 0, caisson::inherit(order.options, clock().now()), answer);
+      run_step(todo, 0, caisson::inherit(order.options, clock().now()), answer);
       return answer;
     }};
   }
 
 private:
-  void go_on(const std::shared_ptr<purchase>& todo, std::size_t at,
-             const caisson::call_options& options, promise answer) {
+  void run_step(const std::shared_ptr<purchase>& todo, std::size_t at,
+                const caisson::call_options& options, promise answer) {
     if (at == todo->steps.size()) {
       known_->add(todo->user);
       answer.deliver(text(200, "sold"));
@@ -311,7 +311,7 @@ private:
       .then(
         [=, this](const http_response& x) mutable {
           if (x.status == 200)
-            go_on(todo, at + 1, options, answer);
+            run_step(todo, at + 1, options, answer);
           else
             answer.deliver(x);
         },
@@ -353,7 +353,7 @@ void serve_front(caf::actor_system& sys, const arguments& args) {
       return std::nullopt;
     };
     caisson::http_front front{sys, routes, listening(args)};
-    wait_for_the_end(sys, args, gates);
+    serve_until_signal(sys, args, gates);
   }
   caf::anon_send_exit(orders, caf::exit_reason::user_shutdown);
 }

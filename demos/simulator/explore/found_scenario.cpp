@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // After everything that a file has.
-constexpr std::string_view after_the_file = "end:4000000000:1";
+constexpr std::string_view place_at_end = "end:4000000000:1";
 
 settings* table_at(settings& in, std::string_view key) {
   auto found = in.find(key);
@@ -69,7 +69,7 @@ void add_faults(settings& world, const std::vector<fault_config>& faults) {
     return;
   auto [at, fresh] = world.try_emplace("fault");
   if (fresh)
-    at->second = {std::vector<setting>{}, std::string{after_the_file}};
+    at->second = {std::vector<setting>{}, std::string{place_at_end}};
   auto& list = std::get<std::vector<setting>>(at->second.value);
   for (const auto& f : faults)
     list.push_back(fault_setting(f));
@@ -90,7 +90,7 @@ found_scenario(const settings& root, const fs::path& base,
   if (recovery) {
     auto [at, fresh] = world.try_emplace("expect");
     if (fresh)
-      at->second = {settings{}, std::string{after_the_file}};
+      at->second = {settings{}, std::string{place_at_end}};
     std::get<settings>(at->second.value)["verdict"] = {
       std::string{verdict_name(verdict_kind::recovered)}, {}};
   }
@@ -103,7 +103,7 @@ found_scenario(const settings& root, const fs::path& base,
       name_only["title"] = {arm.title, {}};
     settings arms;
     arms[arm.name] = {std::move(name_only), {}};
-    world["arm"] = {std::move(arms), std::string{after_the_file}};
+    world["arm"] = {std::move(arms), std::string{place_at_end}};
   }
   return toml_text(world);
 }

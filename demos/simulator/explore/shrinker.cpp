@@ -63,7 +63,7 @@ bool shrinker::fewer() {
   if (before == 0 || take_if_breaks({}))
     return before > 0;
   for (std::size_t parts = 2; result_.least.size() > 1;) {
-    if (without_a_part(parts)) {
+    if (remove_part(parts)) {
       parts = std::max<std::size_t>(parts - 1, 2);
       continue;
     }
@@ -74,8 +74,8 @@ bool shrinker::fewer() {
   return result_.least.size() < before;
 }
 
-// Takes away the first of so many parts that can be.
-bool shrinker::without_a_part(std::size_t parts) {
+// Removes the first of so many parts without which the rule still breaks.
+bool shrinker::remove_part(std::size_t parts) {
   auto all = result_.least;
   for (std::size_t i = 0; i < parts; ++i) {
     auto begin = all.size() * i / parts;

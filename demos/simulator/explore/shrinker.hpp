@@ -44,7 +44,7 @@ private:
   [[nodiscard]] bool take_if_breaks(faults candidate);
   [[nodiscard]] bool replace(std::size_t i, const fault_config& with);
   [[nodiscard]] bool fewer();
-  [[nodiscard]] bool without_a_part(std::size_t parts);
+  [[nodiscard]] bool remove_part(std::size_t parts);
   [[nodiscard]] bool smaller_place(std::size_t i);
   [[nodiscard]] bool least_of(std::size_t i, const faults& ascending);
   [[nodiscard]] bool shorter(std::size_t i);

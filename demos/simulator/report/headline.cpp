@@ -60,7 +60,7 @@ std::string share_text(const answers& x) {
 
 // -- the arm's times ----------------------------------------------------------
 
-std::string after_the_fault(const arm_config& arm) {
+std::string hold_end_text(const arm_config& arm) {
   auto planned = planned_faults(arm);
   if (planned == 0)
     return "to the end";
@@ -155,9 +155,9 @@ std::string hold_text(const arm_config& arm, const arm_result& r,
                        load_growth(arm, r, x, service) >= clearly_more
                          ? "retries hold"
                          : "the load holds",
-                       name, load, after_the_fault(arm));
+                       name, load, hold_end_text(arm));
   return fmt::format("{} stays fully busy {}, with a queue of {}", name,
-                     after_the_fault(arm), grouped(row.queue));
+                     hold_end_text(arm), grouped(row.queue));
 }
 
 std::optional<std::string> breakers_text(const range_sums& x) {

@@ -26,7 +26,7 @@ std::uint64_t served(const second_tally& x) {
 
 // What the drain answers, when there is no load, is no sign of recovery, but no
 // loss either.
-std::uint64_t served_at_last(const second_tally& x) {
+std::uint64_t served_with_drain(const second_tally& x) {
   return std::max(x.good, x.prompt + x.prompt_in_drain);
 }
 
@@ -41,11 +41,11 @@ bool keeps_up(const second_tally& x) {
 }
 
 bool stays_good(const second_tally& x) {
-  return served_at_last(x) * 10 >= x.offered * 9;
+  return served_with_drain(x) * 10 >= x.offered * 9;
 }
 
 bool has_relapsed(const second_tally& x) {
-  return served_at_last(x) * 10 < x.offered * 8;
+  return served_with_drain(x) * 10 < x.offered * 8;
 }
 
 bool below_half(const second_tally& x) {

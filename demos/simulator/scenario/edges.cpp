@@ -68,7 +68,8 @@ void describe(field_visitor& v, edge_rule& c) {
                         "to the caller's as far as its share of the replicas "
                         "allows"},
        c.routing);
-  v.on({"jitter", "the mean of what is added to the latency, exponentially"},
+  v.on({"jitter", "mean of an exponentially distributed delay that is added "
+                  "to the latency"},
        c.jitter, range<duration>{duration::zero(), longest_time});
   v.on({"loss", "share of the messages that are lost"}, c.loss,
        range<double>{0.0, 1.0});

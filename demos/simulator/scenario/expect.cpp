@@ -151,10 +151,14 @@ void describe(field_visitor& v, expectation& c) {
   range<double> share{0.0, 1.0};
   range<duration> time{duration::zero(), std::chrono::hours(100)};
   v.on({"verdict", "how the run ends"}, c.verdict);
-  v.on({"success_at_least", "share of requests"}, c.success_at_least, share);
-  v.on({"success_at_most", "share of requests"}, c.success_at_most, share);
-  v.on({"p99_at_most", "of successful requests"}, c.p99_at_most, time);
-  v.on({"recovers_within", "after recovery_from"}, c.recovers_within, time);
+  v.on({"success_at_least", "smallest share of requests that succeed"},
+       c.success_at_least, share);
+  v.on({"success_at_most", "largest share of requests that succeed"},
+       c.success_at_most, share);
+  v.on({"p99_at_most", "largest p99 of the latency of successful requests"},
+       c.p99_at_most, time);
+  v.on({"recovers_within", "longest time from recovery_from to the recovery"},
+       c.recovers_within, time);
   v.on({"check", "bounds on any number of the result"}, c.bounds);
 }
 

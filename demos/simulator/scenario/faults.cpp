@@ -48,12 +48,13 @@ constexpr std::int64_t most_counted = 1'000'000'000;
 
 void describe_counted_end(field_visitor& v, fault_config& c) {
   v.on({.key = "for_requests",
-        .help = "the same by count: how many arriving requests are hit",
+        .help = "the same by count: how many arriving requests it affects",
         .when = {"kind", {"slow", "errors", "stall", "crash", "capacity"}},
         .one_of = "for"},
        c.for_requests, range<std::int64_t>{1, most_counted});
   v.on({.key = "mean_requests_to_repair",
-        .help = "the same at random, with this mean (mean requests to repair)",
+        .help = "a random number of requests with this mean, instead of `for` "
+                "(mean requests to repair)",
         .needs = {"mtbf", "mean_requests_between_failures"},
         .when = {"kind", {"slow", "errors", "stall", "crash", "capacity"}},
         .one_of = "for"},
@@ -87,16 +88,15 @@ void describe(field_visitor& v, fault_config& c) {
   v.choice(
     {.key = "kind",
      .help
-     = "slow: work takes factor times as long; errors: a share of "
-       "rate fails; stall: nothing is begun; crash: all that is "
-       "inside is lost, and nothing is accepted; capacity: "
-       "only this many servers; flush: the caches are emptied; of messages: "
-       "partition: all are lost; loss: a share of rate is lost; "
-       "delay: they take longer",
+     = "slow: work takes factor times as long; errors: a share of rate fails; "
+       "stall: no work begins; crash: all requests inside are lost, and none "
+       "is accepted; capacity: only `workers` servers are left; flush: the "
+       "caches are emptied; of messages: partition: all are lost; loss: a "
+       "share of rate is lost; delay: they take longer",
      .required = true},
     c.kind);
   v.on({.key = "target",
-        .help = "the service, with its number one of its replicas, or a zone",
+        .help = "a service, one of its replicas, or a zone",
         .allowed = "the name of a service or a zone, or service#1, "
                    "service#2, ...",
         .required = true,
@@ -116,7 +116,8 @@ void describe(field_visitor& v, fault_config& c) {
         .one_of = "for"},
        c.lasts, {shortest_time, longest_time});
   v.on({.key = "mttr",
-        .help = "the same at random, with this mean (mean time to repair)",
+        .help = "a random time with this mean, instead of `for` (mean time to "
+                "repair)",
         .needs = {"mtbf", "mean_requests_between_failures"},
         .when = {"kind",
                  {"slow", "errors", "stall", "crash", "capacity", "partition",

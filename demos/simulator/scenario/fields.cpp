@@ -62,7 +62,7 @@ void describe(field_visitor& v, operation_config& c) {
   v.on({"item_time", "work that each item adds: a request has one item, a "
                      "batch many"},
        c.item_time);
-  v.on({"calls", "what is done then, step by step"}, c.steps);
+  v.on({"calls", "calls and work that follow, step by step"}, c.steps);
 }
 
 void describe(field_visitor& v, call_config& c) {
@@ -158,12 +158,13 @@ void describe_queue(field_visitor& v, service_config& c) {
   v.on({"queue", "how many requests may wait for a server of a replica; beyond "
                  "that they are refused"},
        queue);
-  v.choice({"order", "in which order those that wait are served: fifo: the "
-                     "oldest first; lifo: the newest first; adaptive_lifo: "
-                     "the newest while more than lifo_above wait, else the "
-                     "oldest; codel: the oldest, and some are shed while all "
-                     "wait for long; deadline_first: the earliest deadline; "
-                     "priority: the highest priority; fair: each key in turn"},
+  v.choice({"order", "the order in which waiting requests are served: fifo: "
+                     "the oldest first; lifo: the newest first; "
+                     "adaptive_lifo: the newest while more than lifo_above "
+                     "wait, else the oldest; codel: the oldest, and some are "
+                     "shed while all wait for long; deadline_first: the "
+                     "earliest deadline; priority: the highest priority; "
+                     "fair: each key in turn"},
            c.order);
   v.integer<std::uint32_t>(
     {.key = "lifo_above",

@@ -340,12 +340,11 @@ void describe(field_visitor& v, recording_config& c) {
   v.on({"speed", "how many times as fast the recording is played"}, c.speed,
        {1e-6, 1e6});
   v.on({"from",
-        "what comes earlier after the recording's first row is left out, "
-        "in the recording's own time"},
+        "skips rows earlier than this after the recording's first row, in "
+        "the recording's own time"},
        c.from, {duration::zero(), unlimited});
-  v.on({"to",
-        "what comes then or later after the recording's first row is left "
-        "out; later than from"},
+  v.on({"to", "skips rows this long after the recording's first row, or later; "
+              "later than from"},
        c.to, {duration{1}, unlimited});
 }
 

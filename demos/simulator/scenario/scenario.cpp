@@ -69,7 +69,7 @@ public:
     settings_reader top{{root_, {}, source_}, out_};
     top.on({"title", "what the scenario is about"}, result_.title);
     std::int64_t seed = 1;
-    top.on({"seed", "of all random numbers"}, seed,
+    top.on({"seed", "the seed of all random numbers"}, seed,
            {0, std::numeric_limits<std::int64_t>::max()});
     result_.seed = static_cast<std::uint64_t>(seed);
     step_value rows{result_.rows};

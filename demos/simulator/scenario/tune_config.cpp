@@ -64,10 +64,11 @@ void read_counts(settings_reader& fields, const section& from,
     if (from.table.contains(key))
       into = static_cast<std::uint32_t>(x);
   };
-  read("budget", "how many runs are executed to find them", 1, most_tune_runs,
+  read("budget", "how many runs the search may execute", 1, most_tune_runs,
        config.budget);
-  read("seeds", "with how many seeds", 1, most_tune_seeds, config.seeds);
-  read("unseen", "with how many others the best ones are tested", 0,
+  read("seeds", "how many seeds candidates are run with", 1, most_tune_seeds,
+       config.seeds);
+  read("unseen", "how many other seeds the best candidates are tested with", 0,
        most_tune_seeds, config.unseen);
 }
 
@@ -78,7 +79,7 @@ tune_config read_tune(const section& from, const settings& root,
   tune_config config;
   settings_reader fields{from, out};
   std::string name;
-  fields.on({"arm", "whose settings are tuned"}, name);
+  fields.on({"arm", "the arm whose settings are tuned"}, name);
   if (from.table.contains("arm"))
     config.arm = name;
   std::vector<std::string> needs;

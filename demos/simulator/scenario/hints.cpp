@@ -10,7 +10,7 @@ namespace {
 
 struct hint {
   std::string_view text_begins;
-  std::string_view says;
+  std::string_view text;
 };
 
 // Kinds of errors in results that a policy knows under another name.
@@ -43,7 +43,7 @@ std::string_view hint_for(const problem& p) {
                "counted";
   for (const auto& h : error_hints)
     if (p.message.starts_with(h.text_begins))
-      return h.says;
+      return h.text;
   return {};
 }
 

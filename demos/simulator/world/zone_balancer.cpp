@@ -30,10 +30,10 @@ replica_list replicas_in(const zone_layout& where, std::uint32_t zone) {
 
 zone_balancer::zone_balancer(const edge_config& edge, const zone_layout& where)
   : places_(where.replicas.size()) {
-  auto knows_home = where.home != zone_map::nowhere;
-  if (knows_home && edge.routing == zone_routing::proportional)
+  auto has_home = where.home != zone_map::nowhere;
+  if (has_home && edge.routing == zone_routing::proportional)
     add_in_proportion(edge.balancer, where);
-  else if (knows_home && edge.routing == zone_routing::local)
+  else if (has_home && edge.routing == zone_routing::local)
     add(edge.balancer, replicas_in(where, where.home), 1);
   if (!groups_.empty())
     return;

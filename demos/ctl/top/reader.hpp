@@ -36,7 +36,7 @@ struct gate_selection {
 
 /// What a program has answered at a time.
 struct gate_update {
-  struct about_one {
+  struct gate_answer {
     std::string name;
     nlohmann::ordered_json answer;
     /// Why there is none; empty: there is.
@@ -46,7 +46,7 @@ struct gate_update {
   time_point at{};
   /// Null after an error.
   nlohmann::ordered_json list;
-  std::vector<about_one> gates;
+  std::vector<gate_answer> gates;
   /// One answer for each request; none if events cannot be had.
   std::vector<nlohmann::ordered_json> events;
   /// Why the program has not answered; empty: it has.

@@ -31,7 +31,7 @@ protected:
   }
 
   requester requester_of(const std::string& authorization) {
-    return access.who_asks(
+    return access.requester_of(
       {"GET", "/v1/gates", {{"authorization", authorization}}, ""});
   }
 
@@ -109,10 +109,10 @@ TEST_F(page_access, only_the_whole_session_counts) {
 TEST_F(page_access, no_cookie_opens_anything) {
   auto own = session();
   for (const auto* name : {"caisson", "session", "authorization", "token"})
-    EXPECT_EQ(access.who_asks({"POST",
-                               "/v1/reload",
-                               {{"cookie", std::string{name} + '=' + own}},
-                               ""}),
+    EXPECT_EQ(access.requester_of({"POST",
+                                   "/v1/reload",
+                                   {{"cookie", std::string{name} + '=' + own}},
+                                   ""}),
               requester::stranger);
 }
 

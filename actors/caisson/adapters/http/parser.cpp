@@ -270,14 +270,14 @@ void http_parser::end_head() {
   for_each_option(named, [this](const std::string& x) {
     now_.closes = now_.closes || x == "close";
   });
-  find_the_end();
+  find_end_of_message();
   now_.wants_continue = kind_ == kind::request && !now_.old_version
                         && in_lower_case(header_of(now_.headers, "expect"))
                              == "100-continue";
 }
 
 // RFC 9112 section 6.3; where a proxy could see another end, there is none.
-void http_parser::find_the_end() {
+void http_parser::find_end_of_message() {
   if (now_.lengths + now_.encodings > 1)
     return fail(fault::malformed);
   now_.stage = stage::body;

@@ -101,7 +101,7 @@ private:
   void take_header(bool keep);
   void keep_header(std::string name, std::string_view value);
   void end_head();
-  void find_the_end();
+  void find_end_of_message();
   void take_chunk_size();
   void expect_content(part p, std::size_t n);
   void finish();

@@ -118,7 +118,7 @@ struct http_server::parts {
         else if (auto* x = all.find(fd))
           attend_to(*x);
       }
-      end_what_is_late();
+      expire_connections();
       if (stopping)
         stop();
       // Last: an event above may concern another one with the same number.
@@ -251,7 +251,7 @@ struct http_server::parts {
       case phase::writing:
         return write_more(x);
       case phase::lingering:
-        return x.read() ? go_on_lingering(x) : all.remove(x);
+        return x.read() ? continue_linger(x) : all.remove(x);
       case phase::answering:
         return;
     }
@@ -286,7 +286,7 @@ struct http_server::parts {
     all.enter(x, phase::lingering);
     x.end_writing();
     x.linger_until = now + linger_time;
-    go_on_lingering(x);
+    continue_linger(x);
   }
 
   // Something may have been read.
@@ -389,21 +389,21 @@ struct http_server::parts {
       x.linger_until = now
                        + (stopping ? duration{linger_time_at_end}
                                    : limits.read_timeout);
-      return go_on_lingering(x);
+      return continue_linger(x);
     }
     x.parser.begin();
     all.set_timer(x, now + limits.idle_timeout);
     handle_input(x);
   }
 
-  void go_on_lingering(http_connection& x) {
+  void continue_linger(http_connection& x) {
     if (x.lingered > most_lingered)
       return all.remove(x);
     all.set_timer(x, std::min<time_point>(x.linger_until, now + linger_time));
     await(x, EPOLLIN);
   }
 
-  void end_what_is_late() {
+  void expire_connections() {
     while (auto* x = all.late(now)) {
       if (x->phase == phase::reading && x->parser.at() != stage::start)
         refuse(*x, 408);

@@ -42,11 +42,11 @@ CAISSON_ENUM(redis_kind, redis_kind::array)
 struct redis_reply {
   /// Says which of the members below has the value; a nil has none.
   redis_kind kind = redis_kind::nil;
-  /// Of a status, an error or a text.
+  /// The text of a status, of an error or of a text.
   std::string text = {};
-  /// Of an integer.
+  /// The value of an integer.
   std::int64_t integer = 0;
-  /// Of an array.
+  /// The elements of an array.
   std::vector<redis_reply> items = {};
 };
 CAISSON_MESSAGE(redis_reply, kind, text, integer, items)

@@ -98,8 +98,8 @@ std::optional<descriptor> lock_old(const std::string& path) {
       fail_with_errno(path, "cannot be opened");
     return std::nullopt;
   }
-  struct stat about {};
-  if (::fstat(old.get(), &about) != 0 || !S_ISREG(about.st_mode))
+  struct stat status {};
+  if (::fstat(old.get(), &status) != 0 || !S_ISREG(status.st_mode))
     fail(path, "is not a regular file: choose another path");
   auto text = text_in(old.get(), path);
   auto known = address_in(text);
@@ -166,16 +166,16 @@ control_address read_control_file(const std::string& path) {
   descriptor file{::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)};
   if (file.get() < 0)
     fail_with_errno(path, "cannot be opened");
-  struct stat about {};
-  if (::fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode))
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
     fail(path, "is not a regular file: name the one that the program "
                "writes");
   auto out = address_in(text_in(file.get(), path));
   if (!out)
     fail(path, "is not a control file: name the one that the program writes");
-  if (about.st_uid != ::geteuid() && ::geteuid() != 0)
+  if (status.st_uid != ::geteuid() && ::geteuid() != 0)
     fail(path, "belongs to another user");
-  if ((about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     fail(
       path,
       "can be read or written by users other than its owner, so its token is "

@@ -13,7 +13,7 @@ namespace caisson::detail {
 namespace {
 
 // What no worker is prepared for: a body that is packed, or has parts.
-bool is_form_of_its_own(http_parser& x) {
+bool has_unsupported_form(http_parser& x) {
   return !header_of(x.headers(), "content-encoding").empty()
          || in_lower_case(header_of(x.headers(), "content-type"))
               .starts_with("multipart/");
@@ -113,7 +113,7 @@ int refusal_of(http_parser& x) {
     return status_of(x.why());
   if (x.at() != http_parser::stage::body && x.at() != http_parser::stage::done)
     return 0;
-  return !is_known(x.method()) ? 501 : is_form_of_its_own(x) ? 415 : 0;
+  return !is_known(x.method()) ? 501 : has_unsupported_form(x) ? 415 : 0;
 }
 
 http_request request_of(http_parser& x) {

@@ -25,7 +25,7 @@ namespace {
 // What a server says until a client is let in has a few kilobytes.
 constexpr std::int64_t most_while_connecting = 1 << 20;
 
-constexpr std::uint64_t the_attempt = 1;
+constexpr std::uint64_t attempt_number = 1;
 
 // If libpq has OpenSSL, that takes itself apart when the process ends, which
 // crashes under a thread that still derives a key. All of its memory goes with
@@ -63,7 +63,7 @@ public:
       done_(::eventfd(0, EFD_CLOEXEC)) {
     if (done_ < 0)
       throw std::system_error{errno, std::generic_category(), "eventfd"};
-    signal_.begin(the_attempt);
+    signal_.begin(attempt_number);
   }
 
   ~attempt() {
@@ -105,7 +105,7 @@ public:
   void abandon() {
     std::lock_guard guard{mutex_};
     abandoned_ = true;
-    signal_.interrupt(the_attempt);
+    signal_.interrupt(attempt_number);
     if (socket_ >= 0)
       ::shutdown(socket_, SHUT_RDWR);
   }

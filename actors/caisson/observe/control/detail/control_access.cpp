@@ -28,7 +28,7 @@ control_access::control_access(std::string token,
                                std::function<clock::time_point()> now)
   : token_(std::move(token)), now_(std::move(now)) {}
 
-requester control_access::who_asks(const http_request& x) const {
+requester control_access::requester_of(const http_request& x) const {
   auto authorization = bearer_of(x);
   if (same_token(authorization, token_))
     return requester::owner;

@@ -45,7 +45,7 @@ public:
   explicit control_access(std::string token,
                           std::function<clock::time_point()> now = clock::now);
 
-  [[nodiscard]] requester who_asks(const http_request& x) const;
+  [[nodiscard]] requester requester_of(const http_request& x) const;
 
   [[nodiscard]] std::string new_ticket();
 

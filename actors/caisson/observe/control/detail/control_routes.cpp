@@ -323,7 +323,7 @@ http_response answer_requester(control_operations& operations,
   auto path = std::string_view{x.target}.substr(0, x.target.find('?'));
   if (path == "/" && x.method == "GET")
     return control_page();
-  switch (access.who_asks(x)) {
+  switch (access.requester_of(x)) {
     case requester::owner:
       // Only who has the token makes links: a session cannot prolong itself.
       if (path == "/v1/page" && x.method == "POST")

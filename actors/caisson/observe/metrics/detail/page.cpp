@@ -19,9 +19,9 @@ metrics_page::text metrics_page::get(form& x) {
       break;
     ++x.waiting;
     done_.wait(guard, [&] { return !x.in_work; });
-    auto page = x.for_them;
+    auto page = x.page_for_waiters;
     if (--x.waiting == 0)
-      x.for_them = nullptr;
+      x.page_for_waiters = nullptr;
     if (page)
       return page;
   }
@@ -45,7 +45,7 @@ metrics_page::text metrics_page::get(form& x) {
   x.last = out;
   x.kept = keeps ? out : nullptr;
   if (x.waiting > 0)
-    x.for_them = out;
+    x.page_for_waiters = out;
   x.built_at = std::chrono::steady_clock::now();
   done_.notify_all();
   return out;

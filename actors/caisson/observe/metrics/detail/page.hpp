@@ -43,7 +43,7 @@ private:
     /// Those who wait for it, and what they get: the one who has made it may
     /// be done with it before they wake.
     std::size_t waiting = 0;
-    text for_them = {};
+    text page_for_waiters = {};
     std::weak_ptr<const std::string> last = {};
     /// The last one, if they are asked for in quick succession.
     text kept = {};

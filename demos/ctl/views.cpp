@@ -260,7 +260,7 @@ std::string list_view(const json& answer) {
                     {"calls"},
                     {"failed"},
                     {"in progress"},
-                    {"layers not as usual", align::left}}};
+                    {"layers that need attention", align::left}}};
   for (const auto& x : gates) {
     auto name = text_in(x, "name");
     if (auto error = text_in(x, "error"); !error.empty()) {

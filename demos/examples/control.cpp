@@ -195,7 +195,7 @@ int main(int argc, char** argv) {
 
 a customer: paid
 $ caisson ctl list
-gate      state      worker  calls  failed  in progress  layers not as usual
+gate      state      worker  calls  failed  in progress  layers that need attention
 catalog   accepting  up          0       0            0
 payments  accepting  up          1       0            0
 $ caisson ctl force_open payments --layer breaker
@@ -203,7 +203,7 @@ layer    mode     state
 breaker  enforce  forced_open
 a customer: breaker_open by breaker
 $ caisson ctl list
-gate      state      worker  calls  failed  in progress  layers not as usual
+gate      state      worker  calls  failed  in progress  layers that need attention
 catalog   accepting  up          0       0            0
 payments  accepting  up          2       1            0  breaker forced_open
 $ caisson ctl enable payments --layer breaker

@@ -112,7 +112,7 @@ def check_list(at, page):
               f"the gates are {rows}")
     at.expect(all(x[1] == "accepting" and x[3] == "0 %" for x in rows),
               f"states and failures are {rows}")
-    at.expect(page.run('document.title') == "Gates: all as usual", "the title")
+    at.expect(page.run('document.title') == "Gates: all normal", "the title")
     page.run("""byId("search").value = "PAY";
                 byId("search").dispatchEvent(new Event("input"))""")
     at.expect([x[0] for x in page.run(CELLS)] == ["payments"], "the search")
@@ -139,10 +139,10 @@ def check_commands(at, page):
     at.until(f"{CELLS}[1][3] === '100 %'", "all calls fail")
     at.until("""byId("event-list").textContent.includes("forced_open")""",
              "the event is shown")
-    at.expect(page.run("document.title") == "Gates: 1 not as usual", "the title")
+    at.expect(page.run("document.title") == "Gates: 1 needs attention", "the title")
     page.run("""byId("unusual").click()""")
     at.expect([x[0] for x in page.run(CELLS)] == ["payments"],
-              "only those not as usual")
+              "only those that need attention")
     page.run("""byId("unusual").click()""")
 
 
@@ -167,7 +167,7 @@ def check_settings(at, page):
     at.press("#dialog-do")
     at.press("#enable-all")
     at.press("#dialog-do")
-    at.until(f"{CELLS}[1][6] === ''", "all layers are as usual")
+    at.until(f"{CELLS}[1][6] === ''", "all layers are normal")
     at.press("#drain")
     page.run("""document.querySelector("#dialog input").value = "catalog" """)
     at.press("#dialog-do")

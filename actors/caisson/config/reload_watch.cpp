@@ -31,8 +31,8 @@ void describe(field_visitor& v, reload_watch_config& c) {
   v.on({"on_change", "whether a change of the file does"}, c.on_change);
   // Two changes within a tick of the kernel's clock may look the same.
   v.on({"debounce",
-        "how long the file must have been left alone; signals count no more "
-        "often"},
+        "time without changes before a reload, and between reloads by "
+        "signals"},
        c.debounce, {20ms, 1min});
 }
 

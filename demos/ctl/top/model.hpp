@@ -18,7 +18,7 @@
 
 namespace caisson::ctl {
 
-/// From what is as usual to what needs somebody.
+/// From normal to what needs attention most.
 enum class grade : std::uint8_t { good, strained, bad };
 
 /// Rejections by one counter, such as `rejected_open` of `breaker`.
@@ -144,7 +144,7 @@ private:
   std::optional<time_point> seen_;
 };
 
-/// Of a state of a layer or a worker that is not as usual.
+/// The grade of a state of a layer or a worker that needs attention.
 [[nodiscard]] grade grade_of_state(std::string_view state);
 
 /// With blanks in place of underscores.

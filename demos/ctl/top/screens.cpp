@@ -63,9 +63,11 @@ text_line title_line(const top_model& model, const top_view& view,
       model.gates(), [](const gate_facts& x) { return x.how != grade::good; });
     out.add(fmt::format("  {} gate{}, ", all, all == 1 ? "" : "s"));
     if (unusual == 0)
-      out.add("all as usual", paint::good);
+      out.add("all normal", paint::good);
     else
-      out.add(fmt::format("{} not as usual", unusual), paint::strained);
+      out.add(
+        fmt::format("{} need{} attention", unusual, unusual == 1 ? "s" : ""),
+        paint::strained);
   }
   out.add("  every " + rounded_text(notes.interval) + "  "
             + harmless(notes.program, look.utf8),

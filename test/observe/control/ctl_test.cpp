@@ -91,7 +91,7 @@ protected:
 TEST_F(ctl_test, lists_gates) {
   EXPECT_EQ(done({"list"}),
             "gate      state      worker  calls  failed  in progress  layers "
-            "not as usual\n"
+            "that need attention\n"
             "catalog   accepting  up          0       0            0\n"
             "payments  accepting  up          0       0            0\n");
   done({"force_open", "payments"});

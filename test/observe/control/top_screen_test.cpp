@@ -175,7 +175,7 @@ protected:
 TEST_F(top_screen, is_a_table_of_gates) {
   two_gates();
   EXPECT_EQ(draw(120, 6),
-            "caisson top  2 gates, 1 not as usual  every 1 s  /run/shop\n"
+            "caisson top  2 gates, 1 needs attention  every 1 s  /run/shop\n"
             "gate        state▼        calls/s   ok %      p50      p99  flight"
             "  waits   rej/s  mostly                 last 70 s\n"
             "payments    breaker open      200   75.0        -        -       3"
@@ -343,7 +343,7 @@ TEST_F(top_screen, shows_the_layers_of_a_gate_and_its_events) {
      {"missed", 2}});
   EXPECT_EQ(
     draw(90, 16),
-    "caisson top  2 gates, 1 not as usual  every 1 s  /run/shop\n"
+    "caisson top  2 gates, 1 needs attention  every 1 s  /run/shop\n"
     "payments  breaker open  worker up\n"
     "200 calls/s  75.0 % ok  in flight 3  waiting 5  4 rejected/s, mostly "
     "breaker rejected open\n"

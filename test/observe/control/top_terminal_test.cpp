@@ -214,7 +214,7 @@ TEST_F(top_on_a_terminal, shows_gates_and_restores_it) {
   auto begin = at.until("payments");
   EXPECT_THAT(begin, HasSubstr(enters));
   EXPECT_THAT(begin, HasSubstr(no_cursor));
-  EXPECT_THAT(begin, HasSubstr("2 gates, all as usual"));
+  EXPECT_THAT(begin, HasSubstr("2 gates, all normal"));
   EXPECT_THAT(begin, HasSubstr("catalog"));
   EXPECT_FALSE(at.is_as_before(before));
   call("payments");
@@ -241,12 +241,12 @@ TEST_F(top_on_a_terminal, shows_gates_and_restores_it) {
 
 TEST_F(top_on_a_terminal, connects_again) {
   start();
-  at.until("all as usual");
+  at.until("all normal");
   server.reset();
   at.until("no connection");
   at.until("control");
   serve();
-  at.until("all as usual");
+  at.until("all normal");
   at.type("\x03");
   EXPECT_EQ(ended(), 0) << err.str();
   EXPECT_THAT(at.rest(), HasSubstr(leaves));

@@ -272,9 +272,9 @@ TEST_F(metrics_server_test, answers_probes_by_rules) {
   EXPECT_EQ(probe("/healthz"), "503 stuck\n");
   server.set_healthy(
     [](const auto&) -> std::string { throw std::runtime_error{"boom"}; });
-  EXPECT_EQ(probe("/healthz"), "503 the rule has thrown: boom\n");
+  EXPECT_EQ(probe("/healthz"), "503 the health check threw: boom\n");
   server.set_healthy([](const auto&) -> std::string { throw 7; });
-  EXPECT_EQ(probe("/healthz"), "503 the rule has thrown\n");
+  EXPECT_EQ(probe("/healthz"), "503 the health check threw\n");
   server.set_healthy({});
   EXPECT_EQ(probe("/healthz"), "200 ok\n");
 }

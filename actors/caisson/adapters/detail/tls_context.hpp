@@ -99,7 +99,7 @@ inline tls_context make_tls_context(const tls_settings& x, tls_problem& why) {
   ERR_clear_error();
   tls_context result{SSL_CTX_new(TLS_client_method())};
   if (!result || !set_up_tls(*result)) {
-    why = {"tls", "OpenSSL cannot begin (" + take_tls_error() + ")"};
+    why = {"tls", "OpenSSL cannot be initialised (" + take_tls_error() + ")"};
     return nullptr;
   }
   SSL_CTX_set_verify(

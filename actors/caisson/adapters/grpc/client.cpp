@@ -93,8 +93,8 @@ void describe_connection(field_visitor& v, grpc_client_config& c) {
        c.max_reconnect_delay, {100ms, 1h});
   v.on({"idle_timeout", "how long the connection is kept without a call"},
        c.idle_timeout, {1s, 24h});
-  v.on({"keepalive", "how long the server may be silent until it is asked "
-                     "whether it is there; zero: it is not"},
+  v.on({"keepalive", "how long the server may be silent during calls before a "
+                     "keepalive ping; 0s: no pings"},
        c.keepalive, {0s, 24h});
 }
 
@@ -147,7 +147,7 @@ void check(const grpc_client_config& c, const setting_path& path,
                    "unix:/path"});
   if (c.keepalive != duration::zero() && c.keepalive < 10s)
     out.push_back({problem_kind::range, path / "keepalive",
-                   "it must be 0s (no questions) or at least 10s"});
+                   "it must be 0s (no keepalive pings) or at least 10s"});
   check_service_config(c, path, out);
   check_metadata_name("priority_metadata", c.priority_metadata, path, out);
   check_metadata_name("key_metadata", c.key_metadata, path, out);

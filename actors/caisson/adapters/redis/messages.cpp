@@ -35,7 +35,7 @@ constexpr redis_error_row error_rows[] = {
   {"BUSY", means(retry, false), "a script runs and lets nothing else happen"},
   {"MASTERDOWN", means(retry, false), "a replica without its primary"},
   {"CLUSTERDOWN", means(retry, false), "the cluster has lost its quorum"},
-  {"TRYAGAIN", means(retry, false), "keys are on their way to another node"},
+  {"TRYAGAIN", means(retry, false), "keys are being migrated"},
   {"NOREPLICAS", means(retry, false), "too few replicas for a write"},
   {"MISCONF", means(retry, false, 2), "it cannot save, and takes no writes"},
   {"UNBLOCKED", means(retry, false), "it became a replica meanwhile"},

@@ -35,7 +35,7 @@ private:
     }
     out_ << line << '\n' << std::flush;
     if (!out_)
-      throw std::runtime_error{"the stream does not take the line"};
+      throw std::runtime_error{"the line could not be written"};
   }
 
   std::ostream& out_;

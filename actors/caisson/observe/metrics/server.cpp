@@ -151,9 +151,9 @@ struct metrics_server::parts {
       if (reason_of)
         why = reason_of(gates.gates());
     } catch (const std::exception& e) {
-      why = std::string{"the rule has thrown: "} + e.what();
+      why = std::string{"the health check threw: "} + e.what();
     } catch (...) {
-      why = "the rule has thrown";
+      why = "the health check threw";
     }
     auto out = why.empty() ? plain(200, "ok\n") : plain(503, why + '\n');
     out.headers.emplace("cache-control", "no-store");

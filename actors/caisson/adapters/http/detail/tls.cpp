@@ -151,7 +151,8 @@ tls_context make_server_context(const http_tls_files& x, tls_problem& why) {
   ERR_clear_error();
   tls_context out{SSL_CTX_new(TLS_server_method())};
   if (!out || !set_up_tls(*out)) {
-    why = {"certificate", "OpenSSL cannot begin (" + take_tls_error() + ")"};
+    why = {"certificate",
+           "OpenSSL cannot be initialised (" + take_tls_error() + ")"};
     return nullptr;
   }
   // Sessions are in tickets, which clients keep, so that they take no memory

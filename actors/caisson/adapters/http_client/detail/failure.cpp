@@ -84,9 +84,9 @@ caf::message called_off(const transfer_progress& x, bool is_due) {
   auto unsent = x.unsent && !x.earlier_sent;
   if (is_due && !unsent && x.connected)
     return failed_with(transport_errc::timed_out, "no answer in time");
-  return failed_with(unsent ? transport_errc::not_connected
-                            : transport_errc::lost,
-                     is_due ? "connect timed out" : "it was called off");
+  return failed_with(
+    unsent ? transport_errc::not_connected : transport_errc::lost,
+    is_due ? "connect timed out" : "the request was cancelled");
 }
 
 } // namespace caisson::detail

@@ -413,7 +413,7 @@ std::optional<caf::message> http_transfer::end(CURLcode code) {
   constexpr auto too_early = 425;
   if (earlier_sent_ && parser_.status() == too_early)
     return failed_with(transport_errc::lost,
-                       "the server to which a response led answers 425");
+                       "the server redirected to answers 425");
   return response();
 }
 

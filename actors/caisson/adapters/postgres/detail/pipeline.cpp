@@ -139,7 +139,7 @@ postgres_pipeline::failure postgres_pipeline::take(const PGresult& x) {
       return refused() ? std::nullopt
                        : failure{garbled("skipped without an error")};
     case PGRES_EMPTY_QUERY:
-      return garbled("it takes a statement for none");
+      return garbled("the server sees an empty statement");
     default:
       // The server may commit before it knows that nobody copies.
       return postgres_failure{

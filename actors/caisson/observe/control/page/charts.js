@@ -6,7 +6,7 @@ const colours = () => {
   return { good: of("good"), strained: of("strained"), bad: of("bad"), none: of("none") };
 };
 
-const gradeWords = { good: "as usual", strained: "not as usual", bad: "bad" };
+const gradeWords = { good: "normal", strained: "needs attention", bad: "bad" };
 
 const heights = { good: 5, strained: 8, bad: 10 };
 
@@ -44,7 +44,7 @@ function drawStrip(canvas, samples, gradeOf, now, name) {
     paint.fillRect(i, 10 - heights[last], 1, heights[last]);
   }
   canvas.setAttribute("aria-label", last
-    ? `${name}: ${gradeWords[last]} now, not as usual for ${timeText(bad * length * 1e6)} of the last 10 min`
+    ? `${name}: ${gradeWords[last]} now, not normal for ${timeText(bad * length * 1e6)} of the last 10 min`
     : `${name}: nothing is known`);
 }
 

@@ -59,7 +59,7 @@ function updateRow(row, gate, now) {
 
 function drawList(gates, now) {
   const matches = gates.filter(isMatch);
-  // Those that are not as usual must not be among those that are left out.
+  // Those that need attention must not be among those that are left out.
   if (matches.length > mostRows)
     matches.sort((a, b) => grades.indexOf(gradeOfGate(b)) - grades.indexOf(gradeOfGate(a)));
   keepInStep(byId("list").tBodies[0], matches.slice(0, mostRows), (x) => x.name, makeRow,
@@ -71,7 +71,9 @@ function drawList(gates, now) {
     : matches.length === 0 ? "No gate is like that."
       : `${hidden} more gates: search for a part of their names.`);
   const unusual = gates.filter((x) => gradeOfGate(x) !== "good").length;
+  const summary = unusual === 0 ? "all normal"
+    : `${unusual} ${unusual === 1 ? "needs" : "need"} attention`;
   setText(byId("summary"), `${gates.length} ${gates.length === 1 ? "gate" : "gates"}, `
-    + (unusual ? `${unusual} not as usual` : "all as usual"));
-  document.title = unusual ? `Gates: ${unusual} not as usual` : "Gates: all as usual";
+    + summary);
+  document.title = `Gates: ${summary}`;
 }

@@ -79,7 +79,7 @@ void http_parser::begin(bool to_head) {
 std::size_t http_parser::feed(std::string_view bytes) {
   std::size_t n = 0;
   while (n < bytes.size() && at() != stage::done && at() != stage::failed) {
-    auto is_content = now_.part == part::fixed || now_.part == part::to_the_end
+    auto is_content = now_.part == part::fixed || now_.part == part::until_close
                       || now_.part == part::chunk;
     if (is_content)
       n += take_content(bytes.substr(n));
@@ -91,11 +91,11 @@ std::size_t http_parser::feed(std::string_view bytes) {
 
 void http_parser::take_decoded() noexcept {
   if (at() == stage::body)
-    now_.part = part::to_the_end;
+    now_.part = part::until_close;
 }
 
 bool http_parser::end() {
-  if (at() == stage::body && now_.part == part::to_the_end)
+  if (at() == stage::body && now_.part == part::until_close)
     finish();
   return at() == stage::done;
 }
@@ -299,7 +299,7 @@ void http_parser::find_end_of_message() {
     if (bodiless || kind_ == kind::request)
       return finish();
     now_.closes = true;
-    now_.part = part::to_the_end;
+    now_.part = part::until_close;
     return;
   }
   auto text = header_of(now_.headers, "content-length");
@@ -325,7 +325,7 @@ void http_parser::expect_content(part p, std::size_t n) {
 }
 
 std::size_t http_parser::take_content(std::string_view bytes) {
-  auto open = now_.part == part::to_the_end;
+  auto open = now_.part == part::until_close;
   auto room = limits_.body - now_.body.size();
   auto n = std::min(bytes.size(), open ? room : now_.left);
   now_.body.append(bytes.substr(0, n));

@@ -81,7 +81,7 @@ private:
     start_line,
     header,
     fixed,
-    to_the_end,
+    until_close,
     chunk_size,
     chunk,
     chunk_end,

@@ -217,7 +217,7 @@ TEST(plans, have_everything_that_can_be_compared) {
         seen[kind].insert(name);
         for (auto [is_set, how] :
              {std::pair{x.per_key, " per key"},
-              std::pair{x.verifies, " looking"},
+              std::pair{x.verifies, " verifying"},
               std::pair{x.writes, " writing"},
               std::pair{x.set.contains("negative_ttl"), " keeping errors"}})
           if (is_set)
@@ -231,7 +231,7 @@ TEST(plans, have_everything_that_can_be_compared) {
         if (x.keyable)
           out.insert(x.kind + " per key");
       }
-    out.insert({"cache keeping errors", "retrier looking"});
+    out.insert({"cache keeping errors", "retrier verifying"});
     return out;
   };
   auto mixed = drawn(&layer_weights::mixed);

@@ -1,5 +1,5 @@
-# What the scripts of this repository share. To be sourced by bash, with
-# `set -euo pipefail` in force.
+# Functions and variables that the scripts of this repository share. To be
+# sourced by bash, with `set -euo pipefail` in force.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 

@@ -1,4 +1,4 @@
-// However the bytes of a message are divided, the parser sees the same.
+// The parser sees the same however the bytes of a message are divided.
 #include <caisson/adapters/http/parser.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
-// What the policies of go-resiliency cost: the time per call of a function that
-// does next to nothing, as test/bench/bench_guard.cpp measures it for guards.
+// Measures what the policies of go-resiliency cost: the time per call of a
+// function that does next to nothing, as test/bench/bench_guard.cpp measures it
+// for guards.
 package main
 
 import (

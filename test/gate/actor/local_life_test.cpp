@@ -1,6 +1,6 @@
-// Whatever runs a handler of a local gate's user, and whatever that handler
-// does: each handler runs at most once, exactly once if the actor and the gate
-// live on, and nothing is left.
+// Each handler of a local gate's user runs at most once, exactly once if the
+// actor and the gate live on, and nothing is left, whatever runs it and what it
+// does.
 #include <caisson/caf/error.hpp>
 #include <caisson/local_gate.hpp>
 #include <caisson/policies/deadline/deadline.hpp>

@@ -92,7 +92,7 @@ std::vector<burst_place> burst_places() {
      [](const burst_actors& x) {
        return stack{}.add<canary>(situations::all_calls(), x.second);
      }},
-    {"being looked at", [](const burst_actors& x) {
+    {"being verified", [](const burst_actors& x) {
        return stack{}
          .retrier({.verify_timeout = 20s}, verifier::by(x.second))
          .deadline({.timeout = 5s});

@@ -96,7 +96,7 @@ std::vector<place> places() {
          stack{"outer"}.breaker(),
          stack{"inner"}.add<canary>(situations::all_calls(), second)};
      }},
-    {"being looked at",
+    {"being verified",
      [](const caf::actor& second) {
        return std::vector{
          stack{"outer"}.retrier(

@@ -1,5 +1,5 @@
-// Whatever the world is like: every request is answered once, the statistics
-// agree, and when all is over nobody holds anything.
+// Every request is answered once, the statistics agree, and when all is over
+// nobody holds anything, whatever the world is like.
 #include <simulator/world/world.hpp>
 
 #include <support/quiescent.hpp>

@@ -71,7 +71,7 @@ def subjects_of(program):
 # once.
 
 
-def of_a_gate(program, subject):
+def count_gate(program, subject):
     few, many = 1_000, 3_000
     windows = 3  # As many calls are made with 1, 16 and 256 in flight.
     more = (executed(program, 1, many, subject)[0]
@@ -79,14 +79,14 @@ def of_a_gate(program, subject):
     return more / (windows * (many - few))
 
 
-def of_a_policy(program, subject):
+def count_policy(program, subject):
     few, many = 2_000, 6_000
     more = (executed(program, subject, many)[0]
             - executed(program, subject, few)[0])
     return more / (many - few)
 
 
-def of_the_simulator(program, arm):
+def count_simulator(program, arm):
     text = pathlib.Path(SCENARIO).read_text(encoding="utf-8")
 
     def played(seconds):
@@ -111,10 +111,10 @@ def subjects(build):
     """What is counted: by name, how."""
     gates = build / "test/caisson_gate_ratio"
     alone = build / "test/caisson_bench_policies"
-    found = {x: (of_a_gate, gates, x) for x in [DIRECT, *subjects_of(gates)]}
-    found |= {x: (of_a_policy, alone, x) for x in subjects_of(alone)}
+    found = {x: (count_gate, gates, x) for x in [DIRECT, *subjects_of(gates)]}
+    found |= {x: (count_policy, alone, x) for x in subjects_of(alone)}
     for arm, name in (("empty", "empty gate"), ("five", "five layers")):
-        found[f"simulator: {name}"] = (of_the_simulator, build / "caisson", arm)
+        found[f"simulator: {name}"] = (count_simulator, build / "caisson", arm)
     return found
 
 
@@ -129,7 +129,7 @@ def differences(todo, raw):
     """The instructions of each, without what is counted along with it."""
     counts = {}
     for name, n in raw.items():
-        if name != DIRECT and todo[name][0] is of_a_gate:
+        if name != DIRECT and todo[name][0] is count_gate:
             # A direct request is made beside each subject.
             n -= raw[DIRECT]
         elif name.startswith("policy: "):

@@ -166,9 +166,9 @@ void call_expiry::leave_place(call_record& r, const outcome& why) {
   if (r.where == phase::in_flight || r.where == phase::leased)
     attempts_.measure(r, why);
   if (r.where == phase::in_flight)
-    workers_.recall(r, why);
+    upstream_.recall(r, why);
   else if (r.where == phase::waiting)
-    workers_.stop_waiting(r);
+    upstream_.stop_waiting(r);
   else if (r.where == phase::leased)
     core_.layers.publish({.kind = event_kind::lease_ended,
                           .detail = name_of(static_cast<errc>(why.code)),

@@ -23,8 +23,9 @@ struct expired_hold {
 /// up.
 class call_expiry {
 public:
-  call_expiry(engine_core& core, attempts& sent, upstream& workers)
-    : core_(core), attempts_(sent), workers_(workers) {}
+  call_expiry(engine_core& core, attempts& attempts_part,
+              upstream& upstream_part)
+    : core_(core), attempts_(attempts_part), upstream_(upstream_part) {}
 
   call_expiry(const call_expiry&) = delete;
   call_expiry& operator=(const call_expiry&) = delete;
@@ -67,7 +68,7 @@ private:
 
   engine_core& core_;
   attempts& attempts_;
-  upstream& workers_;
+  upstream& upstream_;
 };
 
 } // namespace caisson::detail

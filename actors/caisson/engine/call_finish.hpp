@@ -9,8 +9,8 @@ namespace caisson::detail {
 /// Ends calls that are no children: counts them, and answers their callers.
 class call_finish {
 public:
-  call_finish(engine_core& core, leases& leased)
-    : core_(core), leases_(leased) {}
+  call_finish(engine_core& core, leases& leases_part)
+    : core_(core), leases_(leases_part) {}
 
   call_finish(const call_finish&) = delete;
   call_finish& operator=(const call_finish&) = delete;

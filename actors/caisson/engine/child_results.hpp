@@ -38,8 +38,8 @@ struct ended_child {
 /// goes up for each of the parents.
 class child_results {
 public:
-  child_results(engine_core& core, attempts& sent)
-    : core_(core), attempts_(sent) {}
+  child_results(engine_core& core, attempts& attempts_part)
+    : core_(core), attempts_(attempts_part) {}
 
   child_results(const child_results&) = delete;
   child_results& operator=(const child_results&) = delete;

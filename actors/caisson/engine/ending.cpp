@@ -55,7 +55,7 @@ void ending::end(errc code, const std::string& why) {
   auto o = outcome::failure(code, false);
   core_.calls.for_each([&](call_record& r) {
     if (r.where == phase::in_flight)
-      workers_.recall(r, o);
+      upstream_.recall(r, o);
     auto is_dead_letter = core_.may_be_dead_letter(r);
     if (!r.from.expects_reply() && !is_dead_letter)
       return;

@@ -19,10 +19,10 @@ namespace caisson::detail {
 /// violated.
 class ending {
 public:
-  ending(engine_core& core, upstream& workers, leases& leased, operations& op,
-         publisher& pub)
-    : core_(core), workers_(workers), leases_(leased), operations_(op),
-      publisher_(pub) {}
+  ending(engine_core& core, upstream& upstream_part, leases& leases_part,
+         operations& op, publisher& pub)
+    : core_(core), upstream_(upstream_part), leases_(leases_part),
+      operations_(op), publisher_(pub) {}
 
   ending(const ending&) = delete;
   ending& operator=(const ending&) = delete;
@@ -46,7 +46,7 @@ private:
   void end(errc code, const std::string& why);
 
   engine_core& core_;
-  upstream& workers_;
+  upstream& upstream_;
   leases& leases_;
   operations& operations_;
   publisher& publisher_;

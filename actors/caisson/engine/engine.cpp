@@ -73,15 +73,15 @@ void engine::begin_step(time_point now) {
   due_event first{core_.timers.next(), due_event::kind::call, 0};
   if (wake < first.at)
     first = {wake, due_event::kind::policy, layer};
-  if (workers_.restart_at() < first.at)
-    first = {workers_.restart_at(), due_event::kind::worker, 0};
+  if (upstream_.restart_at() < first.at)
+    first = {upstream_.restart_at(), due_event::kind::worker, 0};
   return first;
 }
 
 void engine::end_step() {
   auto next = next_due().at;
   auto all_stay = !core_.layers.any_leaving() && !core_.layers.any_retired()
-                  && workers_.leaving() == 0;
+                  && upstream_.leaving() == 0;
   // As a rule nothing is due.
   if (next <= core_.now() || core_.layers.has_requests() || !all_stay)
     [[unlikely]] {
@@ -89,7 +89,7 @@ void engine::end_step() {
     if (swap_.retire_done())
       run_due();
     swap_.sweep();
-    workers_.end_replaced();
+    upstream_.end_replaced();
     next = next_due().at;
   }
   CAISSON_ENSURE(core_.calls.none_moving(), "of {} calls {} are on the move",
@@ -105,13 +105,14 @@ void engine::end_step() {
 
 engine::engine(engine_host& host, engine_setup setup)
   : core_(host, std::move(setup)), current_call_(core_),
-    attempts_(core_, targets_), workers_(core_, targets_, core_.supervision),
-    leases_(core_, attempts_), expiry_(core_, attempts_, workers_),
+    attempts_(core_, targets_), upstream_(core_, targets_, core_.supervision),
+    leases_(core_, attempts_), expiry_(core_, attempts_, upstream_),
     children_(core_, expiry_),
-    route_(core_, attempts_, workers_, leases_, expiry_, children_),
-    operations_(core_, workers_), arrivals_(core_, operations_),
-    publisher_(core_, workers_, operations_), swap_(core_, targets_, workers_),
-    ending_(core_, workers_, leases_, operations_, publisher_) {
+    router_(core_, attempts_, upstream_, leases_, expiry_, children_),
+    operations_(core_, upstream_), arrivals_(core_, operations_),
+    publisher_(core_, upstream_, operations_),
+    swap_(core_, targets_, upstream_),
+    ending_(core_, upstream_, leases_, operations_, publisher_) {
   core_.layers.context().times = &core_.times;
   core_.layers.context().config = &core_.config;
   core_.layers.context().mailbox = &core_.mailbox;
@@ -161,14 +162,14 @@ void engine::run_due() {
                        "a timer of place {} goes off, and is not that of call "
                        "{} there",
                        place, r ? call_number(r->id) : 0);
-        route_.on_timer(*r);
+        router_.on_timer(*r);
         break;
       }
       case due_event::kind::policy:
         core_.layers.run(due.layer, [](policy& p, env& e) { p.wake(e); });
         break;
       case due_event::kind::worker:
-        route_.on_change(workers_.restart());
+        router_.on_change(upstream_.restart());
         break;
     }
   }
@@ -190,11 +191,11 @@ void engine::carry_out(const layer_request& x) {
   auto k = x.layer;
   switch (x.what.what) {
     case kind::start_child:
-      return route_.start_child(k, x.what.index);
+      return router_.start_child(k, x.what.index);
     case kind::join_child:
-      return route_.join_child(k, x.what.index, x.what.call);
+      return router_.join_child(k, x.what.index, x.what.call);
     case kind::cancel_child:
-      return route_.cancel_child(k, x.what.index);
+      return router_.cancel_child(k, x.what.index);
     case kind::attempt_timed_out:
       return pass_on_timeout(k, x.what.call);
     case kind::resume:
@@ -210,11 +211,11 @@ void engine::carry_out(const layer_request& x) {
   if (!is_held_by(k, r))
     return;
   if (x.what.what == kind::resume)
-    route_.resume(*r, k);
+    router_.resume(*r, k);
   else if (x.what.what == kind::answer)
-    route_.answer(*r, k, x.what.index);
+    router_.answer(*r, k, x.what.index);
   else
-    route_.reject(*r, k, x.what.code, x.what.retry_after);
+    router_.reject(*r, k, x.what.code, x.what.retry_after);
 }
 
 void engine::pass_on_timeout(std::size_t k, call_id call) {
@@ -240,33 +241,33 @@ void engine::start(time_point now) {
 }
 
 void engine::start_with(const target_info& worker, time_point now) {
-  step(now, [&] { workers_.use(worker); });
+  step(now, [&] { upstream_.use(worker); });
 }
 
 void engine::start_down(time_point now) {
-  step(now, [&] { workers_.use_none(); });
+  step(now, [&] { upstream_.use_none(); });
 }
 
 void engine::start_supervised(time_point now) {
-  step(now, [&] { route_.on_change(workers_.supervise()); });
+  step(now, [&] { router_.on_change(upstream_.supervise()); });
 }
 
 void engine::on_worker_made(const made_worker& x, time_point now) {
-  step(now, [&] { route_.on_change(workers_.on_worker(x)); });
+  step(now, [&] { router_.on_change(upstream_.on_worker(x)); });
 }
 
 void engine::on_group_order(member_order what, const std::string& why,
                             time_point now) {
-  step(now, [&] { route_.on_change(workers_.follow_group(what, why)); });
+  step(now, [&] { router_.on_change(upstream_.follow_group(what, why)); });
 }
 
 void engine::on_group_down(time_point now) {
-  step(now, [&] { route_.on_change(workers_.leave_group()); });
+  step(now, [&] { router_.on_change(upstream_.leave_group()); });
 }
 
 void engine::on_target_down(target_id x, actor_end how, const std::string& why,
                             time_point now) {
-  step(now, [&] { route_.on_change(workers_.on_down(x, how, why)); });
+  step(now, [&] { router_.on_change(upstream_.on_down(x, how, why)); });
 }
 
 void engine::on_probe(time_point now) {
@@ -278,13 +279,13 @@ void engine::on_probe(time_point now) {
 void engine::on_call(reply_slot&& from, caf::message&& content,
                      call_options* options, time_point now) {
   step(now, &from, [&] {
-    route_.move(arrivals_.take(std::move(from), std::move(content), options));
+    router_.move(arrivals_.take(std::move(from), std::move(content), options));
   });
 }
 
 void engine::on_answer(std::uint64_t key, caf::message&& content,
                        time_point now) {
-  step(now, [&] { route_.on_answer(key, std::move(content)); });
+  step(now, [&] { router_.on_answer(key, std::move(content)); });
 }
 
 void engine::on_timer(time_point now) {
@@ -296,13 +297,14 @@ void engine::on_cancelled(std::uint64_t caller, std::uint64_t number,
                           time_point now) {
   step(now, [&] {
     while (auto* r = core_.calls.find_request(caller, number))
-      route_.cancel(*r);
+      router_.cancel(*r);
   });
 }
 
 void engine::on_caller_down(std::uint64_t caller, time_point now) {
   step(now, [&] {
-    core_.callers.on_down(caller, [this](call_record& r) { route_.cancel(r); });
+    core_.callers.on_down(caller,
+                          [this](call_record& r) { router_.cancel(r); });
   });
 }
 
@@ -315,12 +317,12 @@ void engine::refuse(reply_slot from, errc code, std::string text,
 
 void engine::on_acquire(reply_slot from, const acquire& what, time_point now) {
   step(now, &from,
-       [&] { route_.move(arrivals_.acquire(std::move(from), what)); });
+       [&] { router_.move(arrivals_.acquire(std::move(from), what)); });
 }
 
 void engine::on_release(reply_slot from, const release& what, time_point now) {
   step(now, &from,
-       [&] { route_.move(leases_.release(std::move(from), what)); });
+       [&] { router_.move(leases_.release(std::move(from), what)); });
 }
 
 void engine::on_renew(reply_slot from, const renew& what, time_point now) {
@@ -365,7 +367,7 @@ std::vector<layer_change> engine::on_new_stack(next_stack x, time_point now) {
     const auto replaces = x.worker.has_value();
     auto out = swap_.apply(std::move(x), operations_.draining());
     if (replaces)
-      route_.on_change(workers_.replace());
+      router_.on_change(upstream_.replace());
     return out;
   });
   if (refused)

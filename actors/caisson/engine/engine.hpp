@@ -67,7 +67,7 @@ public:
 
   /// Whether the worker that is being made under this number is wanted.
   [[nodiscard]] bool awaits_worker(std::uint32_t incarnation) const noexcept {
-    return workers_.awaits(incarnation);
+    return upstream_.awaits(incarnation);
   }
   void on_worker_made(const made_worker& x, time_point now);
 
@@ -85,7 +85,7 @@ public:
 
   /// How long a worker that the host ends may take.
   [[nodiscard]] duration shutdown_time() const noexcept {
-    return workers_.supervisor().config().shutdown;
+    return upstream_.supervisor().config().shutdown;
   }
 
   // -- what comes in ----------------------------------------------------------
@@ -163,7 +163,7 @@ public:
 
   /// Whether a layer has something to do for calls that are over.
   [[nodiscard]] bool held_open() const noexcept {
-    return workers_.serves_layers();
+    return upstream_.serves_layers();
   }
 
 private:
@@ -197,11 +197,11 @@ private:
   current_call current_call_;
   target_table targets_;
   attempts attempts_;
-  upstream workers_;
+  upstream upstream_;
   leases leases_;
   call_expiry expiry_;
   child_calls children_;
-  router route_;
+  router router_;
   operations operations_;
   arrivals arrivals_;
   publisher publisher_;

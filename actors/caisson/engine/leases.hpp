@@ -17,7 +17,8 @@ namespace caisson::detail {
 /// may prolong it, because it ends with the holder.
 class leases {
 public:
-  leases(engine_core& core, attempts& sent) : core_(core), attempts_(sent) {}
+  leases(engine_core& core, attempts& attempts_part)
+    : core_(core), attempts_(attempts_part) {}
 
   leases(const leases&) = delete;
   leases& operator=(const leases&) = delete;

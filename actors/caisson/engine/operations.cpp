@@ -78,7 +78,7 @@ status operations::make_status() {
   status s;
   s.name = core_.config.name;
   s.state = draining_ ? gate_state::draining : gate_state::accepting;
-  s.worker = workers_.state();
+  s.worker = upstream_.state();
   s.metrics = metrics();
   for (std::size_t k = 0; k < core_.layers.size(); ++k)
     if (!core_.layers[k].is_gone())
@@ -113,7 +113,7 @@ std::map<std::string, std::int64_t> operations::metrics() const {
     {"renewals", t.renewals},
     {"worker_losses", t.worker_losses},
     {"dead_letters", t.dead_letters},
-    {"worker_group_stops", workers_.stopped_by_group()},
+    {"worker_group_stops", upstream_.stopped_by_group()},
     {"callbacks_failed", core_.layers.callbacks_failed},
     {"in_progress", static_cast<std::int64_t>(core_.calls.live())},
     {"held", count(phase::held)},
@@ -126,7 +126,7 @@ std::map<std::string, std::int64_t> operations::metrics() const {
       fmt::format("answers_{}", name_of(static_cast<answer_class>(i))),
       t.answers[i]);
   std::vector<metric> ms;
-  workers_.supervisor().list_metrics(ms);
+  upstream_.supervisor().list_metrics(ms);
   for (const auto& m : ms)
     out.emplace(fmt::format("worker_{}", m.name), m.value);
   return out;
@@ -228,7 +228,7 @@ caf::error operations::apply(const command& x) {
     core_.traces.forget_examples();
     core_.needs.clear();
     core_.layers.callbacks_failed = 0;
-    workers_.reset();
+    upstream_.reset();
   }
   if (!known)
     return invalid(fmt::format("no layer knows {}", name_of(x.what)));

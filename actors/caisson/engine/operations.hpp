@@ -18,8 +18,8 @@ namespace caisson::detail {
 
 class operations {
 public:
-  operations(engine_core& core, upstream& workers)
-    : core_(core), workers_(workers) {}
+  operations(engine_core& core, upstream& upstream_part)
+    : core_(core), upstream_(upstream_part) {}
 
   operations(const operations&) = delete;
   operations& operator=(const operations&) = delete;
@@ -40,7 +40,7 @@ public:
 
   /// Whether there are calls, or a layer has something left to do.
   [[nodiscard]] bool busy() const noexcept {
-    return core_.calls.live() > 0 || workers_.serves_layers();
+    return core_.calls.live() > 0 || upstream_.serves_layers();
   }
 
   [[nodiscard]] bool draining() const noexcept { return draining_; }
@@ -62,7 +62,7 @@ private:
   bool apply(std::size_t layer, const command& x);
 
   engine_core& core_;
-  upstream& workers_;
+  upstream& upstream_;
   std::vector<reply_slot> drains_;
   bool draining_ = false;
 };

@@ -74,7 +74,7 @@ void publisher::publish() {
   auto s = std::make_shared<gate_snapshot>();
   s->taken = core_.now();
   s->state = op_.draining() ? gate_state::draining : gate_state::accepting;
-  s->worker = workers_.state();
+  s->worker = upstream_.state();
   s->metrics = op_.metrics();
   s->errors = core_.totals.errors;
   auto keys = slot_->keys();

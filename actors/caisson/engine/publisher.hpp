@@ -18,8 +18,9 @@ struct engine_core;
 /// needs no timer.
 class publisher {
 public:
-  publisher(engine_core& core, const upstream& workers, const operations& op)
-    : core_(core), workers_(workers), op_(op) {}
+  publisher(engine_core& core, const upstream& upstream_part,
+            const operations& op)
+    : core_(core), upstream_(upstream_part), op_(op) {}
 
   /// From now on there.
   void publish_to(std::unique_ptr<snapshot_slot> slot) {
@@ -48,7 +49,7 @@ private:
   void publish();
 
   engine_core& core_;
-  const upstream& workers_;
+  const upstream& upstream_;
   const operations& op_;
   std::unique_ptr<snapshot_slot> slot_;
   time_point last_ = time_point::min();

@@ -10,11 +10,13 @@
 
 namespace caisson::detail {
 
-router::router(engine_core& core, attempts& sent, upstream& workers,
-               leases& leased, call_expiry& expiry, child_calls& children)
-  : core_(core), attempts_(sent), workers_(workers), leases_(leased),
-    expiry_(expiry), children_(children), descent_(core, expiry), ascent_(core),
-    ends_(core, leased), results_(core, sent) {}
+router::router(engine_core& core, attempts& attempts_part,
+               upstream& upstream_part, leases& leases_part,
+               call_expiry& expiry, child_calls& children)
+  : core_(core), attempts_(attempts_part), upstream_(upstream_part),
+    leases_(leases_part), expiry_(expiry), children_(children),
+    descent_(core, expiry), ascent_(core), finish_(core, leases_part),
+    results_(core, attempts_part) {}
 
 void router::move(call_record& r, next_step& s) {
   using kind = next_step::kind;
@@ -63,7 +65,7 @@ void router::dispatch(call_record& r) {
   if (r.lease) [[unlikely]]
     return move(r, leases_.grant(r));
   r.rejected_by = -1;
-  auto s = workers_.take(r);
+  auto s = upstream_.take(r);
   if (s.what == next_step::kind::send) [[likely]]
     return attempts_.send(r, s.target);
   move(r, s);
@@ -91,7 +93,7 @@ void router::lose(call_record& r, target_id from) {
                  "call {} bounces off target {} while it is {}",
                  call_number(r.id), from, name_of(r.where));
   auto id = r.id;
-  on_change(workers_.suspect(from));
+  on_change(upstream_.suspect(from));
   // Others at the target have ended, and with them perhaps its parents.
   if (!core_.calls.find(id))
     return;
@@ -112,7 +114,7 @@ void router::ascend(call_record& r, int last, outcome& o) {
 void router::finish(call_record& r, const outcome& o) {
   if (r.child) [[unlikely]]
     return finish_child(r, o);
-  ends_.finish(r, o);
+  finish_.finish(r, o);
 }
 
 // Every parent that still waits gets its part.
@@ -211,7 +213,7 @@ void router::give_up(call_record& c) {
 // -- the worker ---------------------------------------------------------------
 
 void router::on_change(worker_change&& x) {
-  workers_.check();
+  upstream_.check();
   CAISSON_ENSURE(!x.sends_waiting || !x.fails_waiting,
                  "calls that wait for the worker are sent, and fail");
   if (x.sends_waiting)
@@ -226,8 +228,8 @@ void router::on_change(worker_change&& x) {
 
 // In order of arrival. One that the new worker kills leaves the rest waiting.
 void router::send_waiting() {
-  while (workers_.state() == worker_state::up) {
-    auto* r = workers_.pop_waiting();
+  while (upstream_.state() == worker_state::up) {
+    auto* r = upstream_.pop_waiting();
     if (!r)
       return;
     core_.take_up(*r);
@@ -236,7 +238,7 @@ void router::send_waiting() {
 }
 
 void router::fail_waiting() {
-  while (auto* r = workers_.pop_waiting()) {
+  while (auto* r = upstream_.pop_waiting()) {
     core_.take_up(*r);
     auto o = outcome::failure(errc::worker_down, false);
     ascend(*r, r->depth - 1, o);
@@ -245,7 +247,7 @@ void router::fail_waiting() {
 
 void router::fail_all_at(target_id x) {
   // Calls that are sent meanwhile go to another worker.
-  auto lost = workers_.take_calls(x);
+  auto lost = upstream_.take_calls(x);
   while (!lost.empty()) {
     auto& r = lost.front();
     core_.take_up(r);

@@ -24,8 +24,8 @@ namespace caisson::detail {
 /// one call may move others: its children, and the parents of a child.
 class router {
 public:
-  router(engine_core& core, attempts& sent, upstream& workers, leases& leased,
-         call_expiry& expiry, child_calls& children);
+  router(engine_core& core, attempts& attempts_part, upstream& upstream_part,
+         leases& leases_part, call_expiry& expiry, child_calls& children);
 
   router(const router&) = delete;
   router& operator=(const router&) = delete;
@@ -105,13 +105,13 @@ private:
 
   engine_core& core_;
   attempts& attempts_;
-  upstream& workers_;
+  upstream& upstream_;
   leases& leases_;
   call_expiry& expiry_;
   child_calls& children_;
   descent descent_;
   ascent ascent_;
-  call_finish ends_;
+  call_finish finish_;
   child_results results_;
 };
 

@@ -62,10 +62,10 @@ stack_swap::match(const std::vector<next_layer>& next) const {
 }
 
 std::string stack_swap::problem_with(const next_stack& x) const {
-  if (x.worker && workers_.leaving() >= most_replaced_workers)
+  if (x.worker && upstream_.leaving() >= most_replaced_workers)
     return fmt::format("calls are still in flight with {} workers that were "
                        "replaced earlier, which is the most there can be",
-                       workers_.leaving());
+                       upstream_.leaving());
   auto found = match(x.layers);
   auto additions = static_cast<std::size_t>(
     std::count(found.begin(), found.end(), std::nullopt));
@@ -111,11 +111,11 @@ void stack_swap::change_gate(const next_stack& x) {
   auto what = row_changes(rows_of(core_.config), rows_of(next));
   core_.config = std::move(next);
   if (x.supervision) {
-    const auto& before = workers_.supervisor().config();
+    const auto& before = upstream_.supervisor().config();
     auto more = row_changes(rows_of(before), rows_of(*x.supervision));
     if (!more.empty())
       what += (what.empty() ? "worker: " : "; worker: ") + more;
-    workers_.reconfigure(*x.supervision);
+    upstream_.reconfigure(*x.supervision);
   }
   if (!what.empty())
     note({}, std::move(what));

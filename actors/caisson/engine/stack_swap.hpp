@@ -68,8 +68,8 @@ struct layer_change {
 /// new ones.
 class stack_swap {
 public:
-  stack_swap(engine_core& core, target_table& targets, upstream& workers)
-    : core_(core), targets_(targets), workers_(workers) {}
+  stack_swap(engine_core& core, target_table& targets, upstream& upstream_part)
+    : core_(core), targets_(targets), upstream_(upstream_part) {}
 
   stack_swap(const stack_swap&) = delete;
   stack_swap& operator=(const stack_swap&) = delete;
@@ -120,7 +120,7 @@ private:
 
   engine_core& core_;
   target_table& targets_;
-  upstream& workers_;
+  upstream& upstream_;
   std::vector<layer_change> changes_;
 };
 

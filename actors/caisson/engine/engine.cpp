@@ -175,6 +175,10 @@ void engine::run_due() {
   }
 }
 
+// The publisher is not in `next_due`. It publishes the state that a step
+// leaves, so it runs after everything that is due, and when it is to publish
+// again is known only then. As `end_step` runs it in each step, `run_due` would
+// have nothing to do for it: its instant only has to wake the engine.
 void engine::rearm(time_point due) {
   auto next = std::min(due, publisher_.due());
   CAISSON_ENSURE(next > core_.now() || next == never,

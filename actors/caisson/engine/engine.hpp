@@ -175,7 +175,8 @@ private:
   void begin_step(time_point now);
   void end_step();
 
-  /// What is due next.
+  /// What `run_due` has to carry out next. Publishing is not among it: see
+  /// `rearm`.
   struct due_event {
     enum class kind : std::uint8_t { call, policy, worker };
     time_point at;

@@ -113,7 +113,7 @@ TEST_F(nested_children, a_batch_can_end_while_it_begins) {
                    "abandon cancelled", "child cancelled"}));
 }
 
-// The batch has the content of a caller who has left, and is sent without him.
+// The batch has the content of a caller that has left, and is sent without it.
 TEST_F(nested_children, what_goes_on_in_a_batch_may_have_executed) {
   batch_size = 4;
   auto& w = start({.start = behind::supervised});

@@ -86,7 +86,7 @@ public:
     EXPECT_EQ(x.decision_kind, decision::kind::hold);
     auto d = decide(e, 20);
     x.decision_kind = d.what;
-    // Who throws is abandoned, unless he rejects.
+    // A policy that throws is abandoned, unless it rejects.
     if (d.what == decision::kind::reject)
       calls_.erase(c.id);
     ask(e);

@@ -1,4 +1,4 @@
-// The function that says what a worker's answers mean.
+// The type of functions that say what a worker's answers mean.
 #pragma once
 
 #include <caisson/caf/caf.hpp>

@@ -1,4 +1,4 @@
-// Functions that say what a worker's answers mean.
+// Answer adapters for HTTP, gRPC, SQLSTATEs and the user's own errors.
 #pragma once
 
 #include <caisson/caf/error.hpp>

@@ -95,7 +95,7 @@ struct call_trace {
   std::uint64_t span = 0;
   /// That of the attempt in flight, or of the last one.
   std::uint64_t attempt = 0;
-  /// What that was sent to.
+  /// The target of that attempt.
   target_id target = worker_target;
   /// Goes with each attempt.
   propagated_fields propagated = {};
@@ -121,7 +121,7 @@ struct call_notes {
   call_timers::handle timer;
   /// Names the attempt in flight: an answer with another key is late.
   std::uint64_t attempt_key = 0;
-  /// The number under which the target knows it.
+  /// The number under which the target knows that attempt.
   std::uint64_t attempt_number = 0;
   /// Bit k: layer k has the call.
   std::uint64_t inside = 0;
@@ -130,34 +130,34 @@ struct call_notes {
   std::uint64_t may_have_executed = 0;
   /// The permit's number.
   std::uint64_t permit = 0;
-  /// Its caller, if that is watched on its behalf.
+  /// The call's caller, if that is watched on behalf of the call.
   watched_caller* watched = nullptr;
   pooled_list<call_id>::handle wait = pooled_list<call_id>::none;
-  /// What it was sent to.
+  /// The target of the attempt in flight, or of the last one.
   target_id target = worker_target;
-  /// Its neighbours in the same bucket of the table's index.
+  /// The record's neighbours in the same bucket of the table's index.
   std::uint32_t next_indexed = 0;
   std::uint32_t previous_indexed = 0;
-  /// It passes the layers that serve this plan, whatever others come and go
-  /// meanwhile.
+  /// The call passes the layers that serve this plan, even if others come and
+  /// go meanwhile.
   std::uint32_t plan = 0;
-  /// How many messages were sent for it, by its children as well.
+  /// How many messages were sent for the call, by its children as well.
   std::uint32_t sends = 0;
   phase where = phase::free;
   bool indexed = false;
-  /// Its content has been sent and not kept.
+  /// The call's content has been sent and not kept.
   bool content_gone = false;
-  /// The layer that holds it.
+  /// The layer that holds the call.
   std::int8_t at = -1;
-  /// How many layers are above the place to which it was sent.
+  /// How many layers are above the place to which the call was sent.
   std::int8_t depth = 0;
   /// The layer whose deadline is in force, -1: the caller's or the gate's.
   std::int8_t owner = -1;
   /// The layer whose error goes up, -1: the gate itself.
   std::int8_t rejected_by = -1;
-  /// It asks for a permit.
+  /// The call asks for a permit.
   bool lease = false;
-  /// It has got it.
+  /// It has got the permit.
   bool granted = false;
 
   [[nodiscard]] bool reserves() const noexcept {
@@ -175,14 +175,14 @@ struct call_record : call_info, call_notes, link<by_target>, link<by_caller> {
   caf::message payload;
   /// What goes up; means something while an outcome refers to it.
   caf::message reply;
-  /// The gates that it passed on its way here.
+  /// The gates that the call passed on its way here.
   std::vector<std::uint64_t> path;
-  /// Its children in flight.
+  /// The call's children in flight.
   std::vector<call_id> children;
-  /// If it is a child itself.
+  /// Set if the call is a child itself.
   std::unique_ptr<child_state> child;
-  /// If its caller traces it, or sends baggage along; a child has that of the
-  /// call it serves.
+  /// Set if the call's caller traces it, or sends baggage along; a child has
+  /// that of the call it serves.
   std::unique_ptr<call_trace> trace;
 
   // Of its place, whatever call it has:

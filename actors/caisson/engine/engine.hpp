@@ -110,7 +110,7 @@ public:
   /// The instant of `wake_at` has come, or an earlier one.
   void on_timer(time_point now);
 
-  /// A caller takes one of his requests back.
+  /// A caller cancels one of its requests.
   void on_cancelled(std::uint64_t caller, std::uint64_t number, time_point now);
 
   /// A watched caller has ended.

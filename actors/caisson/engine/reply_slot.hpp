@@ -57,7 +57,8 @@ public:
   [[nodiscard]] std::uint64_t caller() const noexcept { return caller_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-  /// Says that he runs under another clock: his instants mean nothing here.
+  /// Says that the caller runs under another clock: its instants mean nothing
+  /// here.
   void mark_remote() noexcept { remote_ = true; }
   [[nodiscard]] bool remote() const noexcept { return remote_; }
 

@@ -63,10 +63,11 @@ public:
   /// Layer k lets a call go on that it holds.
   void resume(call_record& r, std::size_t k);
 
-  /// It answers it, with the value that it has under this number.
+  /// Layer k answers a call that it holds, with the value that the layer has
+  /// under this number.
   void answer(call_record& r, std::size_t k, std::uint64_t value);
 
-  /// It rejects it.
+  /// Layer k rejects a call that it holds.
   void reject(call_record& r, std::size_t k, errc code, duration retry_after);
 
   void start_child(std::size_t k, call_id child);

@@ -189,7 +189,7 @@ worker_change upstream::on_down(target_id x, actor_end how,
   if (!ending_ || how == actor_end::unknown)
     return {};
   CAISSON_ENSURE(state_ == worker_state::restarting && supervised_,
-                 "it is known how worker {} has ended, which is {}",
+                 "the cause of worker {}'s end is reported while it is {}",
                  incarnation_, name_of(state_));
   ending_ = false;
   core_.host.forget_worker();

@@ -52,12 +52,12 @@ public:
 
   /// Made by guards and requests.
   explicit result(stored_type value) : value_(std::move(value)) {}
-  /// The same, of a call without a value.
+  /// Made by guards and requests, of a call without a value.
   explicit result(detail::call_end failure) : failure_(std::move(failure)) {}
 
   /// Whether there is a value.
   [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
-  /// The same.
+  /// Whether there is a value.
   explicit operator bool() const noexcept { return ok(); }
 
   /// The value. Without one, throws what the function has thrown in the last
@@ -66,12 +66,12 @@ public:
     require();
     return *value_;
   }
-  /// The same.
+  /// The value, which cannot be changed; throws as above.
   const stored_type& value() const& {
     require();
     return *value_;
   }
-  /// The same.
+  /// The value, to be moved out; throws as above.
   stored_type&& value() && {
     require();
     return std::move(*value_);
@@ -82,7 +82,7 @@ public:
   [[nodiscard]] stored_type value_or(U&& other) const& {
     return value_ ? *value_ : static_cast<stored_type>(std::forward<U>(other));
   }
-  /// The same.
+  /// The value, moved out, or `other` if there is none.
   template <class U>
   [[nodiscard]] stored_type value_or(U&& other) && {
     return value_ ? std::move(*value_)
@@ -103,8 +103,8 @@ public:
     return failure_.error;
   }
 
-  /// The same for people, such as `breaker_open by payments, retry after
-  /// 2.00 s`.
+  /// The error as a text for people, such as `breaker_open by payments, retry
+  /// after 2.00 s`.
   [[nodiscard]] std::string text() const { return to_text(failure_.error); }
 
   /// What the function has thrown in the last attempt; null if there is a

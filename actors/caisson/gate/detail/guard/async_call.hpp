@@ -35,8 +35,8 @@ struct async_attempt_state {
 class async_call;
 class guard_host;
 
-/// An attempt that was started. Whoever carries it out keeps it until its end;
-/// if he destroys it before, the attempt has failed. Keeps the call.
+/// An attempt that was started. Its executor keeps it until its end; an attempt
+/// that is destroyed before has failed. Keeps the call.
 class async_attempt {
 public:
   async_attempt(std::shared_ptr<async_call> owner,

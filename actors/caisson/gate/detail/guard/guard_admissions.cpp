@@ -80,8 +80,8 @@ void guard_admissions::refuse_wait(admitted_caller& caller) {
   }
   caller.answer = caf::make_message(make_error(
     errc::queue_full, rejection{core_.name(), duration::zero(), false,
-                                "it would have to wait, which only `run` "
-                                "does"}));
+                                "the call would have to wait; only `run` "
+                                "waits"}));
 }
 
 void guard_admissions::close(std::uint64_t token,

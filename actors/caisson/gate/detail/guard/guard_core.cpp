@@ -177,7 +177,7 @@ void guard_core::report(std::uint64_t key,
   meaning_.reset();
 }
 
-void guard_core::pass_the_clock() {
+void guard_core::hand_over_timer() {
   if (!time_.pass_on())
     presence_.notify();
 }

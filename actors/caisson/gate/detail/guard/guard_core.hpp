@@ -113,15 +113,15 @@ public:
   /// What a call is answered with once the guard has been stopped.
   [[nodiscard]] caf::error end_error() const;
 
-  // -- those who are here -----------------------------------------------------
+  // -- parts ------------------------------------------------------------------
 
   [[nodiscard]] guard_presence& presence() noexcept { return presence_; }
   [[nodiscard]] guard_timekeeper& timekeeper() noexcept { return time_; }
   [[nodiscard]] loop_clocks& loops() noexcept { return loops_; }
   [[nodiscard]] guard_events& events() noexcept { return events_; }
 
-  /// Another thread keeps the time from now on.
-  void pass_the_clock();
+  /// Another thread waits for the timer from now on.
+  void hand_over_timer();
   /// The event loops learn when the next timer is due.
   void set_loop_timers() { loops_.set(time_.armed()); }
 

@@ -29,7 +29,7 @@ public:
   bool arm(time_point at);
   void disarm() noexcept { armed_ = never; }
 
-  // -- those that wait --------------------------------------------------------
+  // -- waiting threads --------------------------------------------------------
 
   /// Waits for a change of that call, and, if no other thread does so, for the
   /// timer. Returns whether this thread did. To be followed by `remove`.

@@ -32,7 +32,7 @@ event_loop* loop_clocks::release(const event_loop* x) {
   auto i = std::find_if(loops_.begin(), loops_.end(),
                         [&](const auto& y) { return y.loop.get() == x; });
   CAISSON_ENSURE(i != loops_.end() && i->calls > 0,
-                 "a call of an event loop that has none");
+                 "a call ends in an event loop that has no calls");
   if (--i->calls > 0 || std::exchange(i->sweeps, true))
     return nullptr;
   return i->loop.get();

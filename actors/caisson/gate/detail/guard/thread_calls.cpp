@@ -73,7 +73,7 @@ void thread_calls::make_attempt(lock_type& lock, thread_caller& caller,
                running.now());
 }
 
-// One of those that wait looks at the clock for all of them.
+// One of the waiting threads looks at the clock for all of them.
 void thread_calls::wait(lock_type& lock, thread_caller& caller) {
   auto& time = core_.timekeeper();
   if (time.wait(lock, caller) && !core_.is_stopped() && time.is_due())
@@ -84,12 +84,12 @@ void thread_calls::wait(lock_type& lock, thread_caller& caller) {
   auto hands_out = core_.has_let_go() || core_.events().are_waiting();
   if (time.keeps_time(caller)
       && (caller.answer || caller.next || core_.is_stopped() || hands_out))
-    core_.pass_the_clock();
+    core_.hand_over_timer();
 }
 
 void thread_calls::leave(thread_caller& caller) {
   CAISSON_ENSURE(!core_.timekeeper().keeps_time(caller),
-                 "who leaves still keeps the time");
+                 "a thread leaves the guard and still keeps its timer");
   core_.presence().leave();
 }
 

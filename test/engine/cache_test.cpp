@@ -81,7 +81,7 @@ TEST_F(cache_engine, layers_above_learn_that_no_worker_was_asked) {
 
 // Both go on in one step: the second one asks to join a child that the layer
 // below refuses before the host gets to that.
-TEST_F(cache_engine, nobody_waits_for_a_child_that_ended_before_he_joined_it) {
+TEST_F(cache_engine, joining_a_child_that_has_ended_does_not_wait) {
   auto& w = start();
   inner->on_admit = [](auto&, auto&, auto&) {
     return decision::reject(errc::shed);
@@ -95,7 +95,7 @@ TEST_F(cache_engine, nobody_waits_for_a_child_that_ended_before_he_joined_it) {
                    "0s call 2 = shed by inner", "0s call 3 = shed by inner"}));
 }
 
-TEST_F(cache_engine, a_caller_that_leaves_does_not_end_it_for_others) {
+TEST_F(cache_engine, a_caller_that_leaves_does_not_end_a_shared_load) {
   auto& w = start();
   w.call("a", {.time_left = 2ms, .key = "k"});
   w.call("b", {.key = "k"}, 5);
@@ -188,7 +188,7 @@ TEST_F(cache_deadlines, another_load_is_sent_though_it_only_observes) {
   EXPECT_EQ(w.live(), 0u);
 }
 
-TEST_F(cache_engine, a_refresh_asks_what_its_call_asked_under_its_key) {
+TEST_F(cache_engine, a_refresh_has_the_content_and_key_of_its_call) {
   auto& w = start({.ttl = 1s, .stale_while = 1s});
   std::string key;
   inner->on_admit = [&](call_info& c, auto&, auto&) {

@@ -39,7 +39,7 @@ TEST_F(engine_callbacks, in_admit_the_call_is_over) {
   EXPECT_EQ(w.metric("callbacks_failed"), 1);
 }
 
-TEST_F(engine_callbacks, in_admit_what_was_to_be_held_is_not) {
+TEST_F(engine_callbacks, in_admit_prevent_a_hold) {
   b.on_admit = [](auto&, auto&, env& e) {
     throws(e);
     return decision::hold();
@@ -76,7 +76,7 @@ TEST_F(engine_callbacks, in_complete_the_outcome_is_the_error) {
   EXPECT_EQ(a.take(), (lines{"admit", "complete callback_failed, executed"}));
 }
 
-TEST_F(engine_callbacks, in_expire_the_call_is_over_whatever_it_says) {
+TEST_F(engine_callbacks, in_expire_the_call_is_over_whatever_it_decides) {
   decision::kind what = decision::kind::pass;
   b.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 1ms));
@@ -130,7 +130,7 @@ TEST_F(engine_callbacks, in_a_prefilter_the_policy_is_not_asked) {
   EXPECT_TRUE(b.take().empty());
 }
 
-TEST_F(engine_callbacks, of_a_layer_that_only_observes_harm_nobody) {
+TEST_F(engine_callbacks, of_a_layer_that_only_observes_end_no_call) {
   inner.configure_mode(mode::observe);
   b.on_admit = [](auto&, auto&, env& e) {
     throws(e);

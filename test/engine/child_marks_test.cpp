@@ -58,12 +58,12 @@ TEST_F(child_marks, one_of_several_stands_for_the_calls_of_their_parent) {
   w.answer(0, "y");
 }
 
-TEST_F(child_marks, of_several_there_is_a_user_priority_if_they_have_the_same) {
+TEST_F(child_marks, an_equal_user_priority_is_inherited) {
   auto o = sent_for({{.user_priority = 7}, {.user_priority = 7}});
   EXPECT_EQ(o.user_priority, 7);
 }
 
-TEST_F(child_marks, of_several_users_there_is_none) {
+TEST_F(child_marks, different_user_priorities_are_not_inherited) {
   auto o = sent_for({{.user_priority = 7}, {.user_priority = 8}});
   EXPECT_EQ(o.user_priority, 0);
 }
@@ -86,7 +86,7 @@ TEST_F(child_marks, a_key_is_inherited_if_all_have_it) {
   EXPECT_EQ(sent_for({{.key = "k"}, {.key = "k"}}).key, "k");
 }
 
-TEST_F(child_marks, different_keys_are_none) {
+TEST_F(child_marks, of_parents_with_different_keys_no_key_is_inherited) {
   EXPECT_EQ(sent_for({{.key = "k"}, {.key = "l"}, {.key = "l"}}).key, "");
 }
 
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
                   idempotence_row{no, unmarked, no},
                   idempotence_row{no, yes, no}, idempotence_row{no, no, no}));
 
-TEST_F(child_marks, what_layers_below_took_stays_when_somebody_joins) {
+TEST_F(child_marks, layers_below_keep_their_permits_when_a_call_joins) {
   std::vector<std::pair<std::uint32_t, std::string>> taken;
   auto note = [&](call_info& c, auto&...) {
     taken.emplace_back(c.permits, c.key);
@@ -207,7 +207,7 @@ TEST_F(child_marks, an_earlier_child_counts_when_its_parents_were_kept) {
   EXPECT_EQ(w.answer_to(0), "shed by outer, executed");
 }
 
-TEST_F(child_marks, whose_content_goes_on_without_it_may_have_executed) {
+TEST_F(child_marks, a_parent_may_have_executed_if_its_content_goes_on) {
   b.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 5ms));
   };
@@ -249,8 +249,7 @@ TEST_F(child_marks, a_child_cancelled_before_it_is_sent_has_not_executed) {
   EXPECT_EQ(w.answer_to(1), "shed by outer, executed");
 }
 
-TEST_F(child_marks,
-       a_gate_that_stops_says_what_its_children_may_have_executed) {
+TEST_F(child_marks, a_gate_that_stops_says_that_children_may_have_executed) {
   auto& w = start();
   w.call("x");
   w.call("y");

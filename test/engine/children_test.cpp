@@ -30,7 +30,7 @@ TEST_F(children, go_down_from_the_layer_and_their_reply_is_the_parents) {
   EXPECT_EQ(w.metric("attempts"), 1);
 }
 
-TEST_F(children, go_to_a_target_of_the_layer_past_those_below) {
+TEST_F(children, go_to_a_target_of_the_layer_past_layers_below) {
   auto& w = start();
   w.call("x");
   start_child({.target = 1});
@@ -101,7 +101,7 @@ TEST_F(children, an_error_is_not_split) {
   EXPECT_EQ(w.answer_to(1), "failed");
 }
 
-TEST_F(children, a_rejection_from_below_names_who_rejected) {
+TEST_F(children, a_rejection_from_below_names_its_layer) {
   auto& w = start();
   b.on_admit = [](auto&, auto&, auto&) {
     return decision::reject(errc::breaker_open, 3ms);
@@ -187,7 +187,7 @@ TEST_F(children, without_any_parent_left_it_ends_at_once) {
   EXPECT_EQ(a.take(), (lines{"admit", "child cancelled"}));
 }
 
-TEST_F(children, a_parent_whose_deadline_has_come_is_left_out) {
+TEST_F(children, a_parent_that_has_expired_is_left_out) {
   auto& w = start();
   w.call("x", {.time_left = 5ms});
   w.call("y", {.time_left = 50ms});
@@ -269,7 +269,7 @@ TEST_F(children, a_call_that_joins_gets_the_reply_too) {
             (lines{"0s worker <- x #0", "0s call 0 = r", "0s call 1 = r"}));
 }
 
-TEST_F(children, who_joins_what_is_over_stays_held) {
+TEST_F(children, a_call_that_joins_an_ended_child_stays_held) {
   auto& w = start();
   w.call("x");
   auto child = start_child();
@@ -359,7 +359,7 @@ TEST_F(children,
   EXPECT_EQ(a.take(), (lines{"admit"}));
 }
 
-TEST_F(children, one_can_be_cancelled_in_the_turn_that_starts_it) {
+TEST_F(children, a_child_can_be_cancelled_in_the_turn_that_starts_it) {
   auto& w = start({.worker = {.takes_cancelled = true}});
   w.call("x");
   let([&](env& e) {
@@ -373,7 +373,7 @@ TEST_F(children, one_can_be_cancelled_in_the_turn_that_starts_it) {
 
 // -- deadlines ----------------------------------------------------------------
 
-TEST_F(children, one_is_pursued_as_long_as_a_parent_can_wait) {
+TEST_F(children, a_child_goes_on_as_long_as_a_parent_can_wait) {
   auto& w = start({.worker = {.takes_calls = true}});
   w.call("x", {.time_left = 5ms});
   w.call("y", {.time_left = 9ms});
@@ -387,7 +387,7 @@ TEST_F(children, one_is_pursued_as_long_as_a_parent_can_wait) {
                    "9ms call 1 = deadline_exceeded by gate, executed"}));
 }
 
-TEST_F(children, who_joins_can_make_it_last_longer) {
+TEST_F(children, a_call_that_joins_can_make_it_last_longer) {
   auto& w = start();
   w.call("x", {.time_left = 5ms});
   auto child = start_child();
@@ -410,7 +410,7 @@ TEST_F(children, its_own_deadline_ends_it_before_its_parents) {
                              "complete deadline_exceeded, executed"}));
 }
 
-TEST_F(children, its_own_deadline_holds_also_for_who_joins) {
+TEST_F(children, its_own_deadline_holds_also_for_a_call_that_joins) {
   auto& w = start();
   w.call("x", {.time_left = 50ms});
   auto child = start_child({.deadline = engine_world::origin() + 5ms});
@@ -450,7 +450,7 @@ TEST_F(children, a_deadline_layer_below_counts) {
   EXPECT_EQ(b.take(), (lines{"admit", "deadline"}));
 }
 
-TEST_F(children, who_joins_counts_once_a_deadline_below_is_lifted) {
+TEST_F(children, a_call_that_joins_counts_once_a_deadline_is_lifted) {
   b.on_admit = [](call_info& c, auto&, env& e) {
     c.deadline = time_after(e.now, 3ms);
     return decision::pass();

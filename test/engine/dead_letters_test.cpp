@@ -54,7 +54,7 @@ TEST_F(dead_letters, are_requests_by_choice_and_come_before_the_answer) {
   EXPECT_TRUE(w.letters.at(0).answered);
 }
 
-TEST_F(dead_letters, say_what_the_call_was) {
+TEST_F(dead_letters, describe_their_call) {
   let_pass();
   auto& w = start_with(all);
   w.pass(1s);
@@ -97,7 +97,7 @@ TEST_F(dead_letters, say_what_the_call_was) {
   EXPECT_TRUE(x.options.path.empty());
 }
 
-TEST_F(dead_letters, come_from_whatever_ends_a_call) {
+TEST_F(dead_letters, come_from_each_way_to_end_a_call) {
   let_pass();
   auto& w = start_with(all, {.config = {.name = "gate",
                                         .default_deadline = unlimited,
@@ -145,7 +145,7 @@ TEST_F(dead_letters, come_from_whatever_ends_a_call) {
   EXPECT_EQ(w.metric("dead_letters"), 9);
 }
 
-TEST_F(dead_letters, are_not_what_callers_take_back) {
+TEST_F(dead_letters, are_not_cancelled_requests) {
   let_pass();
   auto& w = start_with(all);
   w.call("x", {}, 5, 77);
@@ -180,7 +180,7 @@ TEST_F(dead_letters, are_no_permits) {
   EXPECT_TRUE(w.letters.empty());
 }
 
-TEST_F(dead_letters, have_what_was_sent_after_a_batch_has_failed) {
+TEST_F(dead_letters, include_items_of_a_batch_that_failed) {
   auto& w = start_with(plain_sends);
   w.send("x");
   w.send("y");
@@ -197,7 +197,7 @@ TEST_F(dead_letters, have_what_was_sent_after_a_batch_has_failed) {
   EXPECT_EQ(w.letters.at(0).attempts, 1u);
 }
 
-TEST_F(dead_letters, have_what_is_left_when_the_gate_stops) {
+TEST_F(dead_letters, include_calls_left_when_the_gate_stops) {
   auto& w = start_with(plain_sends);
   w.send("held");
   a.on_admit = {};
@@ -232,7 +232,7 @@ TEST_F(dead_letters, count_messages_of_children) {
   EXPECT_TRUE(w.letters[2].may_have_executed);
 }
 
-TEST_F(dead_letters, are_none_if_nobody_wants_them) {
+TEST_F(dead_letters, are_none_if_not_configured) {
   let_pass();
   auto& w = start();
   w.send("x");

@@ -108,7 +108,7 @@ TEST_F(deadlines, of_nested_layers_each_goes_by_its_own) {
   EXPECT_EQ(b.take(), (lines{"admit", "complete deadline_exceeded, executed"}));
 }
 
-TEST_F(deadlines, of_an_outer_layer_takes_the_call_from_those_below) {
+TEST_F(deadlines, of_an_outer_layer_takes_the_call_from_inner_layers) {
   limit(a, 20ms);
   limit(b, 10ms);
   auto& w = start();
@@ -139,7 +139,7 @@ TEST_F(deadlines, the_outer_one_is_back_when_a_call_goes_up) {
   EXPECT_EQ(b.inside, 0);
 }
 
-TEST_F(deadlines, one_can_be_lifted_by_its_layer) {
+TEST_F(deadlines, can_be_lifted_by_their_layer) {
   limit(a, 20ms);
   limit(b, 10ms);
   b.on_deadline = [](auto&, auto&, auto&) { return decision::pass(); };
@@ -163,7 +163,7 @@ TEST_F(deadlines, of_a_layer_that_only_observes_now_is_lifted) {
   EXPECT_EQ(w.answer_to(0), "y");
 }
 
-TEST_F(deadlines, the_default_is_for_calls_that_bring_none) {
+TEST_F(deadlines, the_default_is_for_calls_without_a_deadline) {
   world_setup s;
   s.config.default_deadline = 30ms;
   auto& w = start(s);
@@ -248,7 +248,7 @@ TEST_F(deadlines, the_default_is_back_when_a_layer_does_not_act_any_more) {
   w.answer(1, "y");
 }
 
-TEST_F(deadlines, the_default_is_back_for_a_call_that_waits_for_somebody_else) {
+TEST_F(deadlines, the_default_is_back_for_a_call_that_waits_for_a_child) {
   limit(b, 50ms);
   a.keeps_content = true;
   a.on_complete = [](call_info& x, auto&, auto&, env& e) {
@@ -267,7 +267,7 @@ TEST_F(deadlines, the_default_is_back_for_a_call_that_waits_for_somebody_else) {
   EXPECT_EQ(w.answer_to(0), "deadline_exceeded by gate, executed");
 }
 
-TEST_F(deadlines, one_that_comes_while_a_layer_holds_is_the_answer) {
+TEST_F(deadlines, answer_a_call_that_a_layer_holds) {
   c.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 5ms));
   };
@@ -278,7 +278,7 @@ TEST_F(deadlines, one_that_comes_while_a_layer_holds_is_the_answer) {
   EXPECT_EQ(c.take(), (lines{"admit", "abandon deadline_exceeded"}));
 }
 
-TEST_F(deadlines, one_that_is_found_late_lets_nothing_pass) {
+TEST_F(deadlines, found_late_let_nothing_pass) {
   c.on_admit = [](auto&, auto&, env& e) {
     return decision::hold(time_after(e.now, 2ms));
   };
@@ -289,7 +289,7 @@ TEST_F(deadlines, one_that_is_found_late_lets_nothing_pass) {
   EXPECT_EQ(w.take(), (lines{"7ms call 0 = deadline_exceeded by gate"}));
 }
 
-TEST_F(deadlines, one_that_is_found_late_lets_no_request_be_carried_out) {
+TEST_F(deadlines, found_late_let_no_request_be_carried_out) {
   outer.values = {"value"};
   call_id held = 0;
   a.on_admit = [&](call_info& x, auto&, auto&) {
@@ -312,7 +312,7 @@ TEST_F(deadlines, one_that_is_found_late_lets_no_request_be_carried_out) {
   EXPECT_TRUE(b.take().empty());
 }
 
-TEST_F(deadlines, what_a_policy_writes_elsewhere_changes_nothing) {
+TEST_F(deadlines, written_in_complete_are_ignored) {
   c.on_complete = [](call_info& x, auto&, auto&, auto&) {
     x.deadline = never;
     return decision::pass();
@@ -326,7 +326,7 @@ TEST_F(deadlines, what_a_policy_writes_elsewhere_changes_nothing) {
   w.answer(0, "y");
 }
 
-TEST_F(deadlines, a_target_that_keeps_them_is_not_notified) {
+TEST_F(deadlines, a_target_that_keeps_deadlines_is_not_notified) {
   world_setup s;
   s.worker = {.keeps_deadlines = true, .takes_cancelled = true};
   auto& w = start(s);

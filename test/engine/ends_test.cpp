@@ -68,7 +68,7 @@ TEST_F(ends, all_requests_of_one_number_are_taken_back) {
                              "abandon cancelled"}));
 }
 
-TEST_F(ends, what_its_layer_rejects_meanwhile_is_not_abandoned_too) {
+TEST_F(ends, a_call_rejected_meanwhile_is_not_abandoned_too) {
   hold_all();
   b.on_abandon = [this](auto&, auto&, env& e) {
     if (held.size() == 3)
@@ -87,7 +87,7 @@ TEST_F(ends, what_its_layer_rejects_meanwhile_is_not_abandoned_too) {
   w.caller_down(6);
 }
 
-TEST_F(ends, what_is_answered_cannot_be_taken_back) {
+TEST_F(ends, an_answered_request_cannot_be_taken_back) {
   auto& w = start();
   w.call("x", {}, 5, 77);
   w.answer(0, "y");
@@ -161,7 +161,7 @@ TEST_F(ends, a_permit_is_given_and_released) {
   EXPECT_EQ(w.metric("no_such_permit"), 1);
 }
 
-TEST_F(ends, a_holder_may_report_that_his_work_failed) {
+TEST_F(ends, a_holder_may_report_that_its_work_failed) {
   auto& w = start({.start = behind::nothing});
   auto p = w.acquire_permit();
   w.release_permit(w.permit_of(p), true);
@@ -208,7 +208,7 @@ TEST_F(ends, a_permit_is_not_given_twice) {
                              "abandon failed, executed"}));
 }
 
-TEST_F(ends, a_permit_for_nobody_is_none) {
+TEST_F(ends, an_acquire_without_a_reply_gets_no_permit) {
   auto& w = start({.start = behind::nothing});
   w.step([](auto& e, auto now) { e.on_acquire({}, acquire{}, now); });
   EXPECT_EQ(w.metric("leases"), 0);
@@ -249,7 +249,7 @@ TEST_F(ends, so_many_may_wait_for_a_drain) {
   w.answer(0, "y");
 }
 
-TEST_F(ends, stopping_answers_everybody) {
+TEST_F(ends, stopping_answers_all_callers) {
   b.on_admit = [](call_info& c, auto&, auto&) {
     return c.priority == 1 ? decision::hold() : decision::pass();
   };

@@ -110,7 +110,7 @@ TEST_F(engine_failures, of_a_thing_that_is_no_exception) {
   expect_failed(0, false, "unknown exception");
 }
 
-TEST_F(engine_failures, of_what_was_overdue_before_a_call_came) {
+TEST_F(engine_failures, of_overdue_work_before_a_call_came) {
   a.on_abandon = [](auto&, auto&, env&) { boom(); };
   auto& w = start();
   w.call("x", {.time_left = 5ms});
@@ -305,7 +305,7 @@ TEST_F(engine_failures, a_policy_never_becomes_quiescent) {
     << w.answer_to(0);
 }
 
-TEST_F(engine_failures, each_end_of_a_child_begins_another_one) {
+TEST_F(engine_failures, each_end_of_a_child_begins_another_child) {
   b.on_admit = [](call_info& c, auto&, env& e) {
     e.start_child({.parents = {c.id}});
     return decision::hold();

@@ -72,7 +72,7 @@ TEST_F(hedge, an_error_brings_the_second_forward) {
                              "5ms call 0 = y"}));
 }
 
-TEST_F(hedge, an_error_of_one_leaves_the_other) {
+TEST_F(hedge, an_error_of_one_child_leaves_the_other_child) {
   auto& w = start();
   w.call("x");
   w.at(11ms);
@@ -93,7 +93,7 @@ TEST_F(hedge, the_deadline_ends_both) {
   EXPECT_EQ(h.running(), 0u);
 }
 
-TEST_F(hedge, whose_delay_is_as_long_as_the_deadline_asks_once) {
+TEST_F(hedge, with_a_delay_as_long_as_the_deadline_asks_once) {
   auto& w = start();
   w.call("x", {.time_left = 10ms});
   w.at(1s);

@@ -101,7 +101,7 @@ TEST_F(layers_that_go, writes_that_come_to_such_a_cache_are_flushed_too) {
 
 // -- the order of writes ------------------------------------------------------
 
-TEST_F(layers_that_go, a_newer_write_waits_for_what_such_a_cache_has) {
+TEST_F(layers_that_go, a_newer_write_waits_for_writes_of_a_leaving_cache) {
   add_cache(first);
   auto& w = world.emplace(std::move(first));
   w.call("w1");
@@ -124,7 +124,7 @@ TEST_F(layers_that_go, a_newer_write_waits_for_what_such_a_cache_has) {
   w.answer(4, "ok");
 }
 
-TEST_F(layers_that_go, reads_see_what_such_a_cache_has) {
+TEST_F(layers_that_go, reads_see_writes_of_a_leaving_cache) {
   add_cache(first);
   auto& w = world.emplace(std::move(first));
   w.call("w1");
@@ -139,7 +139,7 @@ TEST_F(layers_that_go, reads_see_what_such_a_cache_has) {
   w.answer(1, "w1");
 }
 
-TEST_F(layers_that_go, what_took_the_place_of_such_a_cache_writes_after_it) {
+TEST_F(layers_that_go, a_cache_writes_after_the_one_that_it_replaced) {
   add_cache(first);
   auto& w = world.emplace(std::move(first));
   w.call("w1");
@@ -186,7 +186,7 @@ TEST_F(layers_that_go, a_cache_writes_past_one_that_comes_in_behind_it) {
     << "the old one is gone, the new one has written";
 }
 
-TEST_F(layers_that_go, what_a_cache_writes_back_no_other_acknowledges) {
+TEST_F(layers_that_go, no_other_cache_acknowledges_a_write_back) {
   add_cache(first, "outer");
   add_cache(first, "inner");
   auto& w = world.emplace(std::move(first));
@@ -224,7 +224,7 @@ TEST_F(layers_that_go, caches_that_follow_each_other_end) {
   EXPECT_EQ(w.take(), lines{}) << "nothing is left to write";
 }
 
-TEST_F(layers_that_go, a_cache_with_writes_stays_rather_than_others) {
+TEST_F(layers_that_go, a_cache_with_writes_stays_before_other_layers) {
   add_cache(first);
   add_permits(first, "a", 9);
   add_permits(first, "b", 9);
@@ -309,7 +309,7 @@ TEST_P(modes_of_a_cache, keep_the_order_of_writes) {
   w.answer(3, "ok");
 }
 
-TEST_F(layers_that_go, a_batcher_sends_what_it_has) {
+TEST_F(layers_that_go, a_batcher_sends_its_items) {
   batcher_config c;
   c.name = "batcher";
   c.max_items = 10;
@@ -369,7 +369,7 @@ TEST_F(layers_that_go, waiters_of_a_queue_may_give_up) {
   EXPECT_EQ(w.answer_to(2), "x");
 }
 
-TEST_F(layers_that_go, a_cache_that_has_flushed_leaves_room_for_others) {
+TEST_F(layers_that_go, a_cache_that_has_flushed_leaves_room_for_more) {
   auto& w = world.emplace(std::move(first));
   for (std::size_t i = 0; i < 100; ++i) {
     auto name = "cache " + std::to_string(i);

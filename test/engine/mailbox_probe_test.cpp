@@ -44,7 +44,7 @@ TEST_F(mailbox_probe, one_message_at_a_time_is_in_progress) {
   EXPECT_EQ(world->probes, 2);
 }
 
-TEST_F(mailbox_probe, all_who_ask_learn_the_same) {
+TEST_F(mailbox_probe, all_layers_get_the_same_delay) {
   ask();
   ask();
   world->pass(30ms);
@@ -69,7 +69,7 @@ TEST_F(mailbox_probe, a_delay_longer_than_a_sample_is_known_in_full) {
   EXPECT_EQ(ask(), 500ms);
 }
 
-TEST_F(mailbox_probe, what_came_before_says_nothing) {
+TEST_F(mailbox_probe, earlier_probes_do_not_count) {
   ask();
   world->pass(400ms);
   arrive();
@@ -83,7 +83,7 @@ TEST_F(mailbox_probe, what_came_before_says_nothing) {
   EXPECT_EQ(ask(since), 100ms);
 }
 
-TEST_F(mailbox_probe, one_that_was_not_sent_does_not_come) {
+TEST_F(mailbox_probe, a_probe_that_was_not_sent_does_not_count) {
   arrive();
   world->pass(1s);
   EXPECT_EQ(ask(), 0ns);

@@ -71,7 +71,7 @@ TEST_F(nested_children, a_batch_fails_for_both_and_the_first_is_notified) {
   EXPECT_EQ(w.live(), 0u);
 }
 
-TEST_F(nested_children, the_caller_takes_all_generations_with_him) {
+TEST_F(nested_children, a_caller_that_leaves_ends_all_generations) {
   batch_size = 4;
   auto& w = start();
   w.call("x");
@@ -114,7 +114,7 @@ TEST_F(nested_children, a_batch_can_end_while_it_begins) {
 }
 
 // The batch has the content of a caller that has left, and is sent without it.
-TEST_F(nested_children, what_goes_on_in_a_batch_may_have_executed) {
+TEST_F(nested_children, a_call_may_have_executed_if_its_batch_goes_on) {
   batch_size = 4;
   auto& w = start({.start = behind::supervised});
   w.kill(0);
@@ -127,7 +127,7 @@ TEST_F(nested_children, what_goes_on_in_a_batch_may_have_executed) {
   w.answer(0, "z");
 }
 
-TEST_F(nested_children, the_worker_dies_under_them) {
+TEST_F(nested_children, the_worker_dies_during_nested_children) {
   auto& w = start();
   w.call("x");
   w.kill(0);
@@ -136,7 +136,7 @@ TEST_F(nested_children, the_worker_dies_under_them) {
   EXPECT_EQ(w.answer_to(1), "worker_down by gate");
 }
 
-TEST_F(nested_children, they_wait_for_a_worker) {
+TEST_F(nested_children, wait_for_a_worker) {
   b.on_admit = nullptr;
   auto& w = start({.start = behind::supervised});
   w.kill(0);

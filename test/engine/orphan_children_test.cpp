@@ -39,7 +39,7 @@ TEST_F(probe, has_the_content_that_its_layer_gives_it) {
   EXPECT_EQ(w.metric("attempts"), 1);
 }
 
-TEST_F(probe, is_what_its_policy_says_to_layers_below_and_to_the_worker) {
+TEST_F(probe, has_options_of_its_policy_for_layers_below_and_worker) {
   world_setup s;
   s.worker.takes_calls = true;
   auto& w = start(s);
@@ -135,7 +135,7 @@ TEST_F(probe, can_be_cancelled) {
   EXPECT_EQ(w.metric("late_results"), 1);
 }
 
-TEST_F(probe, goes_on_when_who_joined_it_has_left) {
+TEST_F(probe, goes_on_when_a_call_that_joined_has_left) {
   world_setup s;
   s.config.default_deadline = 30ms;
   auto& w = start(s);
@@ -152,7 +152,7 @@ TEST_F(probe, goes_on_when_who_joined_it_has_left) {
   EXPECT_EQ(w.answer_to(1), "deadline_exceeded by gate, executed");
 }
 
-TEST_F(probe, its_reply_is_split_for_nobody) {
+TEST_F(probe, its_reply_is_not_split) {
   outer.on_split = [](auto&, auto, auto&) {
     ADD_FAILURE();
     return std::nullopt;

@@ -89,7 +89,7 @@ TEST_F(watch, one_watch_serves_all_calls_of_a_caller) {
   EXPECT_EQ(cancelled_by(6), (std::vector<call_record*>{&z}));
 }
 
-TEST_F(watch, nobody_is_not_watched) {
+TEST_F(watch, a_call_without_a_caller_is_not_watched) {
   auto x = call_of(0);
   callers.watch(x);
   callers.release(x);
@@ -143,7 +143,7 @@ TEST_F(watch, the_death_of_an_idle_caller_makes_room) {
 
 // -- event_hub ----------------------------------------------------------------
 
-TEST(events, are_numbered_also_while_nobody_listens) {
+TEST(events, are_numbered_also_without_subscribers) {
   quiet_host host;
   call_table calls{0, 1};
   event_hub hub{host, "gate", calls};
@@ -232,7 +232,7 @@ TEST_F(table, keeps_content_for_any_layer) {
   EXPECT_TRUE(make().resends());
 }
 
-TEST_F(table, hands_out_what_layers_ask_for_in_the_order_of_asking) {
+TEST_F(table, hands_out_requests_in_the_order_of_asking) {
   auto& t = make();
   t.run(2, [](policy&, env& e) { e.resume(1); });
   t.run(0, [](policy&, env& e) {
@@ -249,7 +249,7 @@ TEST_F(table, hands_out_what_layers_ask_for_in_the_order_of_asking) {
   EXPECT_EQ(children_of, (std::vector<std::size_t>{0}));
 }
 
-TEST_F(table, what_is_asked_for_while_content_is_made_is_that_layers) {
+TEST_F(table, requests_while_content_is_made_belong_to_its_layer) {
   auto& t = make();
   t.run_content(2, [](layer&, env& e) { e.resume(1); });
   t.run(0, [](policy&, env&) {});
@@ -259,7 +259,7 @@ TEST_F(table, what_is_asked_for_while_content_is_made_is_that_layers) {
   EXPECT_FALSE(t.next_request());
 }
 
-TEST_F(table, wakes_the_first_of_those_that_want_it) {
+TEST_F(table, wakes_the_first_layer_that_is_due) {
   auto& t = make();
   EXPECT_EQ(t.next_wakeup().first, never);
   inner.machine().wake_at = time_point{5s};
@@ -290,7 +290,7 @@ TEST_F(table, a_function_that_throws_is_reported_once_and_forgotten) {
   EXPECT_EQ(host.reports[1].detail, "f: y");
 }
 
-TEST_F(table, events_are_those_of_the_layer_whose_turn_it_is) {
+TEST_F(table, events_belong_to_the_layer_in_turn) {
   host.listens = true;
   auto& t = make();
   t.run(2, [](policy&, env& e) { e.emit({.kind = event_kind::rejected}); });
@@ -344,42 +344,43 @@ struct worker_alone : testing::Test {
   quiet_host host;
   engine_core core;
   target_table targets;
-  upstream workers{
+  upstream upstream_part{
     core, targets, {.max_waiting = 1, .on_give_up = give_up_action::quit}};
 };
 
-TEST_F(worker_alone, what_comes_while_it_is_made_waits_up_to_a_bound) {
-  EXPECT_FALSE(workers.supervise().sends_waiting);
+TEST_F(worker_alone, calls_wait_up_to_a_bound_while_it_is_made) {
+  EXPECT_FALSE(upstream_part.supervise().sends_waiting);
   auto& first = call();
   auto& second = call();
-  EXPECT_EQ(workers.take(first).what, next_step::kind::none);
+  EXPECT_EQ(upstream_part.take(first).what, next_step::kind::none);
   EXPECT_EQ(first.where, phase::waiting);
-  auto refused = workers.take(second);
+  auto refused = upstream_part.take(second);
   ASSERT_EQ(refused.what, next_step::kind::ascend);
   EXPECT_EQ(refused.layer, -1);
   EXPECT_TRUE(refused.result->is(errc::queue_full));
-  EXPECT_TRUE(workers.on_worker({.info = target_info{}}).sends_waiting);
-  EXPECT_EQ(workers.pop_waiting(), &first);
+  EXPECT_TRUE(upstream_part.on_worker({.info = target_info{}}).sends_waiting);
+  EXPECT_EQ(upstream_part.pop_waiting(), &first);
   EXPECT_EQ(first.where, phase::moving);
-  EXPECT_EQ(workers.pop_waiting(), nullptr);
-  EXPECT_EQ(workers.take(second).what, next_step::kind::send);
+  EXPECT_EQ(upstream_part.pop_waiting(), nullptr);
+  EXPECT_EQ(upstream_part.take(second).what, next_step::kind::send);
 }
 
-TEST_F(worker_alone, who_stops_to_wait_is_not_sent) {
-  (void)workers.supervise();
+TEST_F(worker_alone, a_call_that_stops_waiting_is_not_sent) {
+  (void)upstream_part.supervise();
   auto& r = call();
-  (void)workers.take(r);
-  workers.stop_waiting(r);
+  (void)upstream_part.take(r);
+  upstream_part.stop_waiting(r);
   core.calls.move_to(r, phase::moving);
-  EXPECT_EQ(workers.pop_waiting(), nullptr);
+  EXPECT_EQ(upstream_part.pop_waiting(), nullptr);
 }
 
-TEST_F(worker_alone, one_that_nobody_makes_again_takes_its_calls_with_it) {
-  workers.use({});
-  auto x = workers.on_down(worker_target, actor_end::abnormal, "it is down");
+TEST_F(worker_alone, an_unsupervised_worker_takes_its_calls_with_it) {
+  upstream_part.use({});
+  auto x = upstream_part.on_down(worker_target, actor_end::abnormal,
+                                 "it is down");
   EXPECT_EQ(x.lost, worker_target);
   EXPECT_FALSE(x.fails_waiting || x.sends_waiting || x.quits);
-  auto refused = workers.take(call());
+  auto refused = upstream_part.take(call());
   ASSERT_EQ(refused.what, next_step::kind::ascend);
   EXPECT_TRUE(refused.result->is(errc::worker_down));
 }
@@ -388,26 +389,26 @@ struct worker_in_group : worker_alone {
   worker_in_group() : worker_alone(true) {}
 };
 
-TEST_F(worker_in_group,
-       one_that_is_given_up_fails_who_waits_and_ends_the_host) {
-  (void)workers.supervise();
-  auto x = workers.follow_group(member_order::give_up, "too often");
+TEST_F(worker_in_group, giving_it_up_fails_waiting_calls_and_ends_the_host) {
+  (void)upstream_part.supervise();
+  auto x = upstream_part.follow_group(member_order::give_up, "too often");
   EXPECT_TRUE(x.fails_waiting);
   EXPECT_EQ(x.quits, "too often");
   EXPECT_FALSE(x.lost);
-  EXPECT_TRUE(workers.is_gone());
+  EXPECT_TRUE(upstream_part.is_gone());
 }
 
 // Its order may have been on its way when the host learned that it has ended.
-TEST_F(worker_in_group, one_whose_group_has_ended_stops_for_it_no_more) {
-  (void)workers.supervise();
-  (void)workers.on_worker({.info = target_info{}});
-  (void)workers.leave_group();
-  auto x = workers.follow_group(member_order::stop, "another one is down");
+TEST_F(worker_in_group, a_group_that_has_ended_does_not_stop_it) {
+  (void)upstream_part.supervise();
+  (void)upstream_part.on_worker({.info = target_info{}});
+  (void)upstream_part.leave_group();
+  auto x = upstream_part.follow_group(member_order::stop,
+                                      "another one is down");
   EXPECT_FALSE(x.lost || x.fails_waiting);
-  EXPECT_EQ(workers.take(call()).what, next_step::kind::send);
-  (void)workers.leave_group();
-  EXPECT_EQ(workers.take(call()).what, next_step::kind::send);
+  EXPECT_EQ(upstream_part.take(call()).what, next_step::kind::send);
+  (void)upstream_part.leave_group();
+  EXPECT_EQ(upstream_part.take(call()).what, next_step::kind::send);
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // A worker that another one replaces while it has calls.
 #include <support/engine_world.hpp>
+#include <support/puppet.hpp>
 
 #include <gtest/gtest.h>
 
@@ -128,7 +129,7 @@ TEST_F(engine_replaced_worker, outlives_the_one_that_took_its_place) {
   EXPECT_EQ(w.answer_to(2), "3");
 }
 
-TEST_F(engine_replaced_worker, goes_on_until_there_is_another_one) {
+TEST_F(engine_replaced_worker, goes_on_until_there_is_a_new_worker) {
   auto& w = start(true);
   w.call("x");
   w.replace_worker({});
@@ -146,7 +147,7 @@ TEST_F(engine_replaced_worker, goes_on_until_there_is_another_one) {
   w.answer(2, "3");
 }
 
-TEST_F(engine_replaced_worker, stays_while_no_other_one_can_be_made) {
+TEST_F(engine_replaced_worker, stays_while_no_new_worker_can_be_made) {
   auto& w = start();
   w.making_fails = "no host";
   w.replace_worker({});

@@ -59,14 +59,14 @@ TEST_F(reserved_turns, an_inner_layer_cannot_promise_an_earlier_one) {
   EXPECT_EQ(turn(), 5ms);
 }
 
-TEST_F(reserved_turns, one_that_is_only_observed_is_not_promised) {
+TEST_F(reserved_turns, an_observed_turn_is_not_promised) {
   outer.on_admit = promise(2ms);
   add_inner(mode::observe).on_admit = promise(5ms);
   EXPECT_EQ(turn(), 2ms);
 }
 
 // The time that the outer layer set is over before the turn of the inner one.
-TEST_F(reserved_turns, one_after_the_deadline_is_refused) {
+TEST_F(reserved_turns, a_turn_after_the_deadline_is_refused) {
   outer.on_admit = [](call_info& c, auto&, env& e) {
     c.deadline = std::min(c.deadline, e.now + 3ms);
     return decision::pass();

@@ -63,7 +63,7 @@ TEST_F(router, meets_layers_from_the_outside_in_and_back) {
   EXPECT_EQ(order, (lines{"a down", "b down", "b up", "a up"}));
 }
 
-TEST_F(router, an_error_of_the_worker_is_his_also_if_it_is_one_of_ours) {
+TEST_F(router, an_error_of_the_worker_stays_its_own_also_with_our_code) {
   auto& w = start();
   w.call("x");
   w.fail(0);
@@ -109,7 +109,7 @@ TEST_F(router, layers_learn_the_threshold_of_a_gate) {
     4'096);
 }
 
-TEST_F(router, a_threshold_that_cannot_be_is_none) {
+TEST_F(router, an_impossible_threshold_is_ignored) {
   EXPECT_EQ(
     threshold_seen(*this, {.worker = {.is_gate = true}}, errc::shed, 4'097), 0);
 }
@@ -219,7 +219,7 @@ TEST_F(router, a_held_call_is_resumed_or_rejected_on_request) {
   w.answer(0, "z");
 }
 
-TEST_F(router, what_is_asked_for_in_admit_is_done_when_the_call_is_held) {
+TEST_F(router, requests_of_admit_are_done_when_the_call_is_held) {
   b.on_admit = [](call_info& c, auto&, env& e) {
     e.resume(c.id);
     return decision::hold();
@@ -230,7 +230,7 @@ TEST_F(router, what_is_asked_for_in_admit_is_done_when_the_call_is_held) {
   w.answer(0, "y");
 }
 
-TEST_F(router, another_layer_cannot_resume_what_it_does_not_hold) {
+TEST_F(router, a_layer_cannot_resume_a_call_of_another_layer) {
   call_id held = 0;
   b.on_admit = [&](call_info& c, auto&, auto&) {
     held = c.id;
@@ -291,7 +291,7 @@ TEST_F(router, a_value_of_the_layer_comes_to_its_complete) {
 
 // -- late and foreign answers -------------------------------------------------
 
-TEST_F(router, an_answer_that_nobody_waits_for_is_counted) {
+TEST_F(router, an_answer_without_a_call_is_counted) {
   auto& w = start({.listens = true});
   w.call("x", {.time_left = 5ms});
   w.at(5ms);
@@ -320,7 +320,7 @@ TEST_F(router, the_answer_to_an_earlier_attempt_is_late) {
   EXPECT_EQ(w.metric("late_results"), 1);
 }
 
-TEST_F(router, keys_that_nobody_was_given_mean_nothing) {
+TEST_F(router, answers_with_unknown_keys_are_late_results) {
   auto& w = start();
   w.call("x");
   for (std::uint64_t key :
@@ -440,7 +440,7 @@ TEST_F(router, holds_no_more_calls_than_it_may) {
   EXPECT_EQ(w.metric("refused_full"), 1);
 }
 
-TEST_F(router, what_a_call_says_of_itself_travels) {
+TEST_F(router, options_of_a_call_travel) {
   auto& w = start({.worker = {.takes_calls = true}});
   auto by = engine_world::origin() + 50ms;
   w.call("x", {.deadline_ns = by.time_since_epoch().count(),
@@ -468,7 +468,7 @@ TEST_F(router, what_a_call_says_of_itself_travels) {
   w.answer(0, "y");
 }
 
-TEST_F(router, what_a_call_says_is_bounded) {
+TEST_F(router, options_of_a_call_are_bounded) {
   auto& w = start({.worker = {.takes_calls = true}});
   w.call("x", {.user_priority = 129, .stands_for = 17});
   const auto& o = portable::get_if<caisson::call>(w.attempts[0].content)

@@ -42,7 +42,7 @@ TEST_F(flight, later_calls_with_the_key_share_the_reply) {
   EXPECT_EQ(f.flying(), 0u);
 }
 
-TEST_F(flight, they_share_the_error) {
+TEST_F(flight, callers_share_the_error) {
   auto& w = start();
   w.call("a");
   w.call("b");
@@ -51,7 +51,7 @@ TEST_F(flight, they_share_the_error) {
   EXPECT_EQ(w.answer_to(1), "failed");
 }
 
-TEST_F(flight, one_that_leaves_does_not_end_it) {
+TEST_F(flight, a_caller_that_leaves_does_not_end_it) {
   auto& w = start();
   w.call("a", {.time_left = 2ms});
   w.call("b", {}, 5);
@@ -80,7 +80,7 @@ TEST_F(flight, the_last_one_that_leaves_ends_it) {
   EXPECT_EQ(w.metric("late_results"), 1);
 }
 
-TEST_F(flight, it_is_over_before_the_next_one_is_asked) {
+TEST_F(flight, ends_before_the_next_call_begins_another) {
   b.on_admit = [](auto&, auto&, auto&) { return decision::reject(errc::shed); };
   auto& w = start();
   w.call("a");
@@ -89,7 +89,7 @@ TEST_F(flight, it_is_over_before_the_next_one_is_asked) {
             (lines{"0s call 0 = shed by inner", "0s call 1 = shed by inner"}));
 }
 
-TEST_F(flight, it_waits_for_the_worker_with_all_of_them) {
+TEST_F(flight, waits_for_the_worker_with_all_callers) {
   auto& w = start({.start = behind::supervised});
   w.kill(0);
   w.call("a", {.time_left = 50ms});
@@ -101,7 +101,7 @@ TEST_F(flight, it_waits_for_the_worker_with_all_of_them) {
   EXPECT_EQ(w.answer_to(1), "y");
 }
 
-TEST_F(flight, a_retry_below_serves_all_of_them) {
+TEST_F(flight, a_retry_below_serves_all_callers) {
   b.keeps_content = true;
   auto times = 0;
   b.on_complete = [&](auto&, auto&, auto&, env& e) {
@@ -119,7 +119,7 @@ TEST_F(flight, a_retry_below_serves_all_of_them) {
   EXPECT_EQ(w.attempts.size(), 2u);
 }
 
-TEST_F(flight, stopping_answers_all_of_them) {
+TEST_F(flight, stopping_answers_all_joined_callers) {
   auto& w = start();
   w.call("a");
   w.call("b");

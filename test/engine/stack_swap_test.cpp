@@ -140,7 +140,7 @@ TEST_F(swaps, a_layer_can_be_made_afresh) {
   EXPECT_EQ(w.swap(std::move(next), {true}), (lines{"a: removed", "a: added"}));
 }
 
-TEST_F(swaps, one_that_cannot_take_settings_over_is_replaced) {
+TEST_F(swaps, a_layer_that_cannot_take_settings_over_is_replaced) {
   first.add("a");
   auto& w = start();
   next.add("a");
@@ -196,7 +196,7 @@ TEST_F(swaps, a_held_call_goes_down_the_layers_with_which_it_began) {
   EXPECT_EQ(w.answer_to(1), "b");
 }
 
-TEST_F(swaps, what_a_layer_asks_for_on_other_settings_is_its_own) {
+TEST_F(swaps, requests_on_new_settings_belong_to_their_layer) {
   auto& outer = with(first, "outer");
   std::vector<call_id> held;
   outer.machine().on_admit = [&](call_info& c, auto&, auto&) {
@@ -250,7 +250,7 @@ TEST_F(swaps, a_permit_is_given_back_to_the_layers_that_granted_it) {
   EXPECT_EQ(b.take(), lines{});
 }
 
-TEST_F(swaps, a_child_passes_what_its_parents_would) {
+TEST_F(swaps, a_child_passes_the_layers_of_its_parents) {
   auto& outer = with(first, "outer").machine();
   auto& first_policy = with(first, "gone").machine();
   outer.keeps_content = true;
@@ -279,7 +279,7 @@ TEST_F(swaps, a_child_passes_what_its_parents_would) {
   w.answer(1, "y");
 }
 
-TEST_F(swaps, a_child_for_nobody_keeps_the_layer_that_waits_for_it) {
+TEST_F(swaps, a_child_without_parents_keeps_its_layer) {
   auto dropped = 0;
   auto& l = with(first, "a");
   l.on_end = [&] { ++dropped; };

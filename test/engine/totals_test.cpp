@@ -79,7 +79,7 @@ TEST_F(engine_totals_test, do_not_count_children) {
   EXPECT_EQ(w.metric("in_progress"), 0);
 }
 
-TEST_F(engine_totals_test, cover_requests_for_permits_that_nobody_waits_for) {
+TEST_F(engine_totals_test, cover_requests_for_permits_without_a_reply) {
   auto& w = start();
   w.step([](detail::engine& x, time_point now) { x.on_acquire({}, {}, now); });
   EXPECT_EQ(w.metric("acquires"), 1);

@@ -32,7 +32,7 @@ TEST_F(verify, a_good_answer_needs_no_verification) {
   EXPECT_EQ(w.take(), (lines{"0s worker <- x #0", "0s call 0 = y"}));
 }
 
-TEST_F(verify, what_was_done_is_answered) {
+TEST_F(verify, a_call_found_done_is_answered) {
   auto& w = start();
   w.call("x");
   w.fail(0);
@@ -41,7 +41,7 @@ TEST_F(verify, what_was_done_is_answered) {
                              "0s call 0 = done"}));
 }
 
-TEST_F(verify, what_was_not_done_is_tried_again) {
+TEST_F(verify, a_call_found_undone_is_tried_again) {
   auto& w = start();
   w.call("x");
   w.fail(0);
@@ -93,7 +93,7 @@ TEST_F(verify, no_attempt_is_made_at_the_deadline) {
   w.at(6ms);
 }
 
-TEST_F(verify, what_was_certainly_not_executed_needs_no_verification) {
+TEST_F(verify, a_call_certainly_not_executed_needs_no_verification) {
   b.on_admit = [](auto&, auto&, auto&) { return decision::reject(errc::shed); };
   auto& w = start();
   w.call("x");

@@ -34,7 +34,7 @@ struct engine_worker : testing::Test {
   std::optional<engine_world> world;
 };
 
-TEST_F(engine_worker, one_that_is_down_from_the_start_executes_nothing) {
+TEST_F(engine_worker, down_from_the_start_executes_nothing) {
   auto& w = start({.start = behind::dead_worker});
   w.call("x");
   EXPECT_EQ(w.answer_to(0), "worker_down by gate");
@@ -112,7 +112,7 @@ TEST_F(engine_worker, is_made_again_while_calls_wait) {
            "10ms worker <- z #2", "10ms call 1 = 1", "10ms call 2 = 2"}));
 }
 
-TEST_F(engine_worker, who_waits_can_give_up_or_run_out_of_time) {
+TEST_F(engine_worker, a_waiting_call_can_be_cancelled_or_expire) {
   auto& w = start(supervised());
   w.kill(0);
   w.call("x", {.time_left = 5ms});
@@ -128,7 +128,7 @@ TEST_F(engine_worker, who_waits_can_give_up_or_run_out_of_time) {
   EXPECT_EQ(w.attempts.size(), 1u);
 }
 
-TEST_F(engine_worker, whose_deadline_is_that_instant_is_not_sent) {
+TEST_F(engine_worker, a_call_that_expires_at_the_restart_is_not_sent) {
   auto& w = start(supervised());
   w.kill(0);
   w.call("x", {.time_left = 10ms});
@@ -137,8 +137,7 @@ TEST_F(engine_worker, whose_deadline_is_that_instant_is_not_sent) {
   EXPECT_TRUE(w.attempts.empty());
 }
 
-TEST_F(engine_worker,
-       whose_deadline_has_come_before_a_late_restart_is_not_sent) {
+TEST_F(engine_worker, a_call_that_expired_before_a_late_restart_is_not_sent) {
   auto& w = start(supervised());
   w.kill(0);
   w.call("x", {.time_left = 15ms});
@@ -148,7 +147,7 @@ TEST_F(engine_worker,
   EXPECT_TRUE(w.attempts.empty());
 }
 
-TEST_F(engine_worker, one_that_cannot_be_made_is_tried_again) {
+TEST_F(engine_worker, is_tried_again_if_it_cannot_be_made) {
   auto s = supervised();
   auto& w = start(s);
   w.take();
@@ -168,7 +167,7 @@ TEST_F(engine_worker, one_that_cannot_be_made_is_tried_again) {
                    "20ms worker <- x #0", "20ms call 0 = y"}));
 }
 
-TEST_F(engine_worker, one_that_dies_too_often_is_given_up) {
+TEST_F(engine_worker, is_given_up_if_it_dies_too_often) {
   auto& w = start(supervised());
   w.kill(0);
   w.at(10ms);
@@ -339,7 +338,7 @@ TEST_F(engine_worker, calls_wait_until_it_is_known_how_it_has_ended) {
   }
 }
 
-TEST_F(engine_worker, a_bounce_off_one_whose_end_is_known_needs_no_news) {
+TEST_F(engine_worker, a_bounce_off_a_worker_known_to_have_ended_needs_no_news) {
   for (auto lifetime : {worker_lifetime::permanent, worker_lifetime::transient,
                         worker_lifetime::temporary}) {
     auto s = supervised();

@@ -132,7 +132,7 @@ TEST(admission, is_over_for_the_layers_at_the_deadline) {
   EXPECT_EQ(g.admit().error(), errc::breaker_open);
 }
 
-TEST(admission, has_no_deadline_if_it_wants_none) {
+TEST(admission, has_no_deadline_if_unlimited) {
   jumping_clock clock;
   guard g{stack{"s"}.semaphore({.permits = 1}), clock};
   auto a = g.admit({.time_left = unlimited});

@@ -16,7 +16,7 @@ namespace {
 
 // -- cancellation and ends ----------------------------------------------------
 
-TEST(async_guard, cancels_a_call_that_nobody_awaits_any_more) {
+TEST(async_guard, cancels_a_call_whose_coroutine_is_destroyed) {
   async_guarded g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 9})};
   async_guarded::answer first, second, third;
   auto abandoned = false;
@@ -129,7 +129,7 @@ TEST(async_guard, refuses_a_call_in_a_function_of_a_policy) {
 
 // -- the end of a guard -------------------------------------------------------
 
-TEST(async_guard, resumes_nobody_who_was_destroyed_after_the_answer) {
+TEST(async_guard, resumes_no_coroutine_destroyed_after_the_answer) {
   async_guarded g{stack{"g"}};
   async_guarded::answer got;
   auto waiting = g.run(got, [](const attempt&) -> task<int> { co_return 1; });
@@ -139,7 +139,7 @@ TEST(async_guard, resumes_nobody_who_was_destroyed_after_the_answer) {
   EXPECT_FALSE(got);
 }
 
-TEST(async_guard, answers_everybody_when_it_is_stopped) {
+TEST(async_guard, answers_all_calls_when_it_is_stopped) {
   async_guarded g{stack{"g"}.semaphore({.permits = 1, .max_waiters = 9})};
   async_guarded::answer first, second, later;
   auto one = g.run(first, g.taking(1s));

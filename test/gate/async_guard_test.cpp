@@ -31,7 +31,7 @@ coroutine buy(guard& prices, std::shared_ptr<scripted_loop> loop, int& out) {
 
 // -- calls --------------------------------------------------------------------
 
-TEST(async_guard, gives_what_the_function_gives) {
+TEST(async_guard, returns_the_result_of_the_function) {
   async_guarded g{stack{"g"}};
   async_guarded::answer got;
   auto waiting = g.run(got, g.taking(1s, 7));
@@ -91,7 +91,7 @@ TEST(async_guard, makes_attempts_with_the_delays_of_the_retrier) {
   EXPECT_EQ(g.loop->timers(), 0u);
 }
 
-TEST(async_guard, keeps_what_the_last_attempt_has_thrown) {
+TEST(async_guard, keeps_the_exception_of_the_last_attempt) {
   async_guarded g{retried()};
   async_guarded::answer got;
   auto waiting = g.run(got, g.failing_after(0s));
@@ -102,7 +102,7 @@ TEST(async_guard, keeps_what_the_last_attempt_has_thrown) {
   EXPECT_TRUE(got->may_have_executed());
 }
 
-TEST(async_guard, knows_what_failures_mean) {
+TEST(async_guard, classifies_failures) {
   async_guarded g{retried(), [](const std::exception_ptr&) {
                     return std::optional{http_answer(404)};
                   }};
@@ -119,7 +119,7 @@ TEST(async_guard, knows_what_failures_mean) {
   EXPECT_EQ(g.started, 4);
 }
 
-TEST(async_guard, repeats_what_does_not_wait_at_all) {
+TEST(async_guard, repeats_an_attempt_that_does_not_suspend) {
   async_guarded g{stack{"g"}.retrier({.max_attempts = 100,
                                       .backoff = schedule::constant(0s),
                                       .idempotent = true,

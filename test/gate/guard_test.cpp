@@ -47,7 +47,7 @@ std::int64_t metric_of(guard& g, const std::string& name) {
 
 // -- calls --------------------------------------------------------------------
 
-TEST(guard, returns_what_the_function_returns) {
+TEST(guard, returns_the_value_of_the_function) {
   guarded g{stack{"g"}};
   EXPECT_EQ(g.calls.run([] { return 7; }).value(), 7);
   auto text = g.calls.run(
@@ -64,7 +64,7 @@ TEST(guard, returns_what_the_function_returns) {
   EXPECT_EQ(metric_of(g.calls, "succeeded"), 4);
 }
 
-TEST(guard, throws_what_the_function_threw_only_when_asked_for_the_value) {
+TEST(guard, rethrows_an_exception_only_when_asked_for_the_value) {
   guarded g{stack{"g"}};
   auto r = g.fail();
   EXPECT_FALSE(r);
@@ -125,7 +125,7 @@ TEST(guard, does_not_call_the_function_while_the_breaker_is_open) {
   EXPECT_EQ(g.calls.get_status().layer("breaker").state, "closed");
 }
 
-TEST(guard, knows_what_errors_of_attempts_mean) {
+TEST(guard, classifies_errors_of_attempts) {
   guarded g{three_attempts()};
   auto answered_with = [&](answer_info info) {
     g.call_count = 0;
@@ -143,7 +143,7 @@ TEST(guard, knows_what_errors_of_attempts_mean) {
   EXPECT_EQ(answered_with(later), (std::pair{3, duration{4s}}));
 }
 
-TEST(guard, asks_what_other_exceptions_mean) {
+TEST(guard, classifies_other_exceptions_by_a_function) {
   guarded g{three_attempts(), [](const std::exception_ptr& x) {
               try {
                 std::rethrow_exception(x);
@@ -162,7 +162,7 @@ TEST(guard, asks_what_other_exceptions_mean) {
   EXPECT_EQ(g.call_count, 3);
 }
 
-TEST(guard, passes_on_what_the_last_attempt_said) {
+TEST(guard, passes_on_the_error_of_the_last_attempt) {
   guarded g{stack{"g"}};
   auto ask = [&](bool executed) {
     return g.calls.run([&]() -> int {
@@ -235,7 +235,7 @@ TEST(guard, fails_with_a_policy_that_makes_calls_of_its_own) {
 
 // -- time ---------------------------------------------------------------------
 
-TEST(guard, answers_in_time_what_comes_too_late) {
+TEST(guard, answers_at_the_deadline_if_a_result_is_late) {
   guarded g{stack{"g"}.deadline({.timeout = 1s})};
   auto r = g.calls.run([&](const attempt& a) {
     EXPECT_EQ(a.deadline(), g.clock.now() + 1s);
@@ -248,7 +248,7 @@ TEST(guard, answers_in_time_what_comes_too_late) {
   EXPECT_EQ(metric_of(g.calls, "late_results"), 1);
 }
 
-TEST(guard, does_what_was_due_as_if_in_time) {
+TEST(guard, runs_overdue_timers_as_if_in_time) {
   guarded g{stack{"g"}
               .deadline({.timeout = 1s})
               .breaker({.threshold = 1, .open = schedule::constant(1s)})};
@@ -343,7 +343,7 @@ TEST(guard, is_not_used_by_functions_that_decide) {
 
 // -- construction and end -----------------------------------------------------
 
-TEST(guard, rejects_what_needs_messages) {
+TEST(guard, rejects_policies_that_need_messages) {
   auto problem_of = [](const stack& s) -> std::string {
     try {
       guard{s};

@@ -133,7 +133,7 @@ TEST_P(dead_sends_test, are_of_plain_sends_by_default) {
   EXPECT_EQ(letters[1].attempts, 0u);
 }
 
-TEST_P(dead_sends_test, are_what_a_gate_that_stops_has_left) {
+TEST_P(dead_sends_test, are_sends_left_in_a_gate_that_stops) {
   auto w = make_worker();
   auto g = gate(worker{w.handle()}.dead_letters_to(world.user().handle()),
                 stack{}.semaphore({.permits = 1, .max_waiters = 5}));
@@ -149,7 +149,7 @@ TEST_P(dead_sends_test, are_what_a_gate_that_stops_has_left) {
 }
 
 // It waits for nothing, so that its end takes nothing back.
-TEST_P(dead_sends_test, are_what_was_sent_by_those_who_are_gone) {
+TEST_P(dead_sends_test, are_sends_of_senders_that_have_ended) {
   auto w = make_worker();
   auto g = gate(worker{w.handle()}.dead_letters_to(world.user().handle()),
                 stack{}.semaphore({.permits = 1, .max_waiters = 5}));
@@ -164,7 +164,7 @@ TEST_P(dead_sends_test, are_what_was_sent_by_those_who_are_gone) {
   EXPECT_TRUE(outcome_of(letters[0].answer).is(errc::cancelled));
 }
 
-TEST(dead_letters_of_local_gates, are_those_of_requests) {
+TEST(dead_letters_of_local_gates, are_of_requests_only) {
   virtual_time world;
   auto gone = std::make_shared<bool>(false);
   auto self = world.system().spawn([&](caf::event_based_actor* actor) {
@@ -180,7 +180,7 @@ TEST(dead_letters_of_local_gates, are_those_of_requests) {
 }
 
 // What the receiver returns is no call of the gate.
-TEST_P(dead_sends_test, may_be_answered_by_who_gets_them) {
+TEST_P(dead_sends_test, may_be_answered_by_their_receiver) {
   auto w = make_worker([](const caf::message&) {
     return caf::make_message(caf::make_error(caf::sec::runtime_error));
   });

@@ -20,7 +20,7 @@ protected:
 };
 CAISSON_ALL_ORDERS(durations_test);
 
-TEST_P(durations_test, what_never_happened_is_left_out) {
+TEST_P(durations_test, a_duration_never_measured_is_left_out) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{});
   EXPECT_TRUE(look(g).durations.empty());
@@ -82,7 +82,7 @@ TEST_P(durations_test, an_attempt_ends_with_its_deadline_at_the_latest) {
   EXPECT_EQ(of(g, measured::waits, false).count, 0u);
 }
 
-TEST_P(durations_test, and_with_its_worker) {
+TEST_P(durations_test, an_attempt_ends_with_its_worker) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{});
   auto answer = world.request(g, 1);
@@ -125,7 +125,7 @@ TEST_P(durations_test, items_of_a_batch_did_not_wait_in_vain) {
   EXPECT_EQ(of(g, measured::waits, false).count, 0u);
 }
 
-TEST_P(durations_test, a_reset_forgets_them) {
+TEST_P(durations_test, a_reset_clears_durations) {
   auto w = make_worker(doubles());
   auto g = gate(w.handle(), stack{});
   world.request(g, 1);

@@ -104,7 +104,7 @@ TEST_P(supervision_actor_test, too_many_restarts_end_the_gate) {
   EXPECT_EQ(worker_count, 3);
 }
 
-TEST_P(supervision_actor_test, or_leave_it_refusing) {
+TEST_P(supervision_actor_test, too_many_restarts_leave_a_gate_that_refuses) {
   auto g = gate(crashing({.restart = schedule::constant(10ms),
                           .max_restarts = 0,
                           .on_give_up = give_up_action::refuse}),
@@ -179,7 +179,7 @@ TEST_P(supervision_actor_test, calls_that_wait_for_a_lost_worker_are_answered) {
   EXPECT_EQ(waits.count(), 1u);
 }
 
-TEST_P(supervision_actor_test, a_worker_that_others_know_ends_with_its_gate) {
+TEST_P(supervision_actor_test, a_worker_with_other_handles_ends_with_its_gate) {
   caf::actor known;
   auto g = gate(worker::supervised(
                   [&](caf::actor_system& sys) -> caf::expected<caf::actor> {

@@ -46,7 +46,7 @@ protected:
 };
 CAISSON_BOTH_HOSTS(tallies_test, 4);
 
-TEST_P(tallies_test, there_are_none_before_a_call) {
+TEST_P(tallies_test, no_tallies_before_a_call) {
   auto w = make_worker(doubles());
   auto g = host(w.handle(), stack{});
   EXPECT_TRUE(look(g).tallies.empty());
@@ -125,7 +125,7 @@ TEST_P(tallies_test, the_limit_is_the_callers) {
   EXPECT_EQ(of(g, tallied::limit_used, false), (counts{{1000, 1}}));
 }
 
-TEST_P(tallies_test, the_limit_is_the_default_if_there_is_no_other) {
+TEST_P(tallies_test, the_limit_is_the_default_without_a_limit_of_the_call) {
   auto w = make_worker();
   auto g = host(w.handle(), stack{}.default_deadline(1s));
   world.send(g, 1);
@@ -201,7 +201,7 @@ TEST_P(tallies_test, a_call_that_came_too_late_has_used_all) {
   EXPECT_EQ(of(g, tallied::limit_used, false), (counts{{1000, 1}}));
 }
 
-TEST_P(tallies_test, a_reset_forgets_them) {
+TEST_P(tallies_test, a_reset_clears_tallies) {
   auto w = make_worker(doubles());
   auto g = host(w.handle(), stack{});
   EXPECT_TRUE(world.request(g, 1).ok());

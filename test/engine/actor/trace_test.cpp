@@ -177,7 +177,7 @@ TEST_P(trace_test, that_is_not_sampled_goes_on_without_events_of_its_ends) {
   EXPECT_EQ(events()[0].trace_id, trace_from_outside);
 }
 
-TEST_P(trace_test, what_cuts_an_attempt_off_is_reported) {
+TEST_P(trace_test, the_reason_to_cut_an_attempt_off_is_reported) {
   auto w = make_worker();
   auto g = traced_host(w, stack{});
   auto answer = world.request(g,
@@ -319,7 +319,7 @@ TEST_P(trace_test, baggage_needs_no_trace_but_its_state_does) {
   w.answer(2);
 }
 
-TEST_P(trace_test, a_batch_has_the_baggage_of_the_call_whose_trace_it_has) {
+TEST_P(trace_test, a_batch_has_trace_and_baggage_of_the_same_call) {
   auto w = make_worker(scripted_worker::always(2));
   auto g = traced_host(w, stack{}.batcher({.max_items = 3}));
   world.request(g, wrap(1).baggage("user=1"));

@@ -58,7 +58,7 @@ supervision_config restarting(std::uint32_t max_restarts, duration period,
 
 // -- configuration ------------------------------------------------------------
 
-TEST(supervision, refuses_what_is_out_of_range) {
+TEST(supervision, refuses_settings_out_of_range) {
   EXPECT_THROW(supervision{restarting(1'001, 1s, schedule::constant(1s))},
                config_error);
   EXPECT_THROW(supervision{restarting(1, 1s, schedule::constant(-1ns))},

@@ -17,7 +17,7 @@ using detail::tallies;
 
 constexpr auto begun = time_point{} + 1h;
 
-TEST(tallies, leave_out_what_never_happened) {
+TEST(tallies, leave_out_empty_tallies) {
   tallies t;
   EXPECT_TRUE(t.list().empty());
   t.record(tallied::limit_used, false, 1000);

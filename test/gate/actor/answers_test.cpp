@@ -135,7 +135,7 @@ TEST_P(answers_test, wrong_requests_do_not_trip_the_breaker) {
   EXPECT_TRUE(world.request(g, 1).is(errc::breaker_open));
 }
 
-TEST_P(answers_test, what_was_rolled_back_is_repeated_though_not_idempotent) {
+TEST_P(answers_test, a_rolled_back_call_is_repeated_though_not_idempotent) {
   auto w = answering({"40001", "00000"});
   auto broken = answering({"08006", "00000"});
   auto c = patient();
@@ -156,7 +156,7 @@ TEST_P(answers_test, what_was_rolled_back_is_repeated_though_not_idempotent) {
 
 // The first attempt may have been done: the second one's answer is only about
 // itself.
-TEST_P(answers_test, that_one_attempt_was_not_done_says_nothing_of_others) {
+TEST_P(answers_test, an_attempt_not_done_says_nothing_of_other_attempts) {
   auto w = answering({"08006", "40001"});
   auto c = patient();
   c.max_attempts = 2;

@@ -67,7 +67,7 @@ TEST_P(conflict_test, is_a_success_if_the_call_was_done) {
   EXPECT_EQ(metric_of(g, "answers_conflict"), 1);
 }
 
-TEST_P(conflict_test, is_the_answer_if_nobody_knows_what_became_of_it) {
+TEST_P(conflict_test, is_the_answer_if_the_outcome_is_unknown) {
   auto w = answering({"409", "200"});
   auto ledger = make_worker(scripted_worker::always(verification::unknown()));
   auto g = retrying(w, verifier::by(ledger.handle()));

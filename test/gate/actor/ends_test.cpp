@@ -19,7 +19,7 @@ protected:
 };
 CAISSON_BOTH_HOSTS(host_ends_test, 8);
 
-TEST_P(host_ends_test, one_nobody_refers_to_ends_although_something_is_due) {
+TEST_P(host_ends_test, a_gate_without_handles_ends_although_timers_are_due) {
   // A retry is due in a second, a bucket of the breaker in another.
   {
     auto w = make_worker([](const caf::message&) {
@@ -112,7 +112,7 @@ TEST_P(host_ends_test, a_supervised_worker_needs_a_factory) {
 class ends_test : public world_test {};
 CAISSON_ALL_ORDERS(ends_test);
 
-TEST_P(ends_test, a_gate_nobody_refers_to_ends_although_its_worker_is_mute) {
+TEST_P(ends_test, a_gate_without_handles_ends_although_its_worker_is_mute) {
   pending_answer answer;
   {
     scripted_worker w{world};
@@ -126,7 +126,7 @@ TEST_P(ends_test, a_gate_nobody_refers_to_ends_although_its_worker_is_mute) {
 }
 
 // One without references can send nothing any more.
-TEST_P(ends_test, whatever_a_gate_has_it_may_end_with_its_last_handle) {
+TEST_P(ends_test, gates_of_all_kinds_may_end_with_their_last_handle) {
   auto self = world.make_probe();
   auto make = [this](caf::actor_system&) {
     return caf::expected<caf::actor>{
@@ -235,7 +235,7 @@ TEST_P(ends_test, a_caller_that_waits_is_watched_however_many_came_between) {
   EXPECT_EQ(metric_of(g, "leases"), 0);
 }
 
-TEST_P(ends_test, who_unsubscribes_and_waits_here_is_still_watched) {
+TEST_P(ends_test, a_caller_that_unsubscribes_and_waits_is_still_watched) {
   auto g = gate(worker{}, stack{}.semaphore({.permits = 1}));
   auto subscriber = world.make_probe();
   subscriber.send(g, subscribe{});

@@ -141,7 +141,7 @@ TEST_P(gate_test, a_worker_that_dies_with_the_call_is_reported) {
   EXPECT_TRUE(world.request(g, 1).is(errc::worker_down));
 }
 
-TEST_P(gate_test, a_stopped_gate_answers_what_it_holds) {
+TEST_P(gate_test, a_stopped_gate_answers_held_calls) {
   auto w = make_worker();
   auto g = gate(w.handle(),
                 stack{}.semaphore({.permits = 1, .max_waiters = 5}));
@@ -169,7 +169,7 @@ TEST_P(gate_test, drain_refuses_new_work_and_finishes_the_old) {
   EXPECT_EQ(drained.content().size(), 0u);
 }
 
-TEST_P(gate_test, a_stopped_gate_answers_who_drains_it) {
+TEST_P(gate_test, a_stopped_gate_answers_pending_drains) {
   auto w = make_worker();
   auto g = gate(w.handle(), stack{});
   world.request(g, 1);

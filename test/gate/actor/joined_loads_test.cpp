@@ -93,7 +93,7 @@ TEST_P(joined_loads_test, have_a_key_and_a_weight_for_another_load) {
 }
 
 // They have joined it by then, and have time left.
-TEST_P(joined_loads_test, have_their_time_whatever_the_cache_does_now) {
+TEST_P(joined_loads_test, have_their_time_although_the_cache_changes) {
   using op = operator_command;
   for (std::string name : {"single_flight", "observe", "off"}) {
     auto w = make_worker({});
@@ -142,7 +142,7 @@ TEST_P(joined_loads_test, have_their_time_with_a_canary_too) {
 
 // Those that a canary is not to be asked twice for may have joined after it
 // was.
-TEST_P(joined_loads_test, are_handed_over_as_the_last_of_them_allows) {
+TEST_P(joined_loads_test, are_handed_over_as_the_last_caller_allows) {
   for (auto last : {idempotence::yes, idempotence::unmarked}) {
     auto slow = make_worker({});
     auto base = make_worker(

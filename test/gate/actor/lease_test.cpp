@@ -49,7 +49,7 @@ TEST_P(lease_test, a_renewal_without_time_left_changes_nothing) {
   EXPECT_EQ(world.request(g, renew{p.id}).value<permit>().expires, 30s);
 }
 
-TEST_P(lease_test, releasing_twice_or_what_was_never_held_is_an_error) {
+TEST_P(lease_test, releasing_twice_or_an_unknown_permit_is_an_error) {
   auto g = desk({.permits = 2});
   auto id = world.request(g, acquire{}).value<permit>().id;
   EXPECT_TRUE(world.request(g, release{id}).ok());
@@ -144,7 +144,7 @@ TEST_P(lease_test, acquire_as_a_plain_send_takes_nothing) {
   EXPECT_EQ(in_use(g), 0);
 }
 
-TEST_P(lease_test, a_gate_without_a_worker_has_nobody_for_other_messages) {
+TEST_P(lease_test, a_gate_without_a_worker_rejects_other_messages) {
   auto g = desk({.permits = 1});
   EXPECT_TRUE(world.request(g, 7).is(errc::worker_down));
   EXPECT_EQ(look(g).worker, worker_state::none);

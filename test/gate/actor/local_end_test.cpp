@@ -52,7 +52,7 @@ TEST_P(local_end_test, an_actor_that_quits_in_a_handler_ends_at_once) {
   EXPECT_EQ(seen(), (texts{"ask", "2 failed: deadline_exceeded"}));
 }
 
-TEST_P(local_end_test, and_none_of_what_is_ready_is_delivered_then) {
+TEST_P(local_end_test, an_actor_that_quits_gets_no_ready_answers) {
   auto w = make_worker();
   on("ask", [](asking_client& x) {
     x.ask(1);
@@ -68,7 +68,7 @@ TEST_P(local_end_test, and_none_of_what_is_ready_is_delivered_then) {
   EXPECT_EQ(seen(), (texts{"ask", "1 failed: cancelled"}));
 }
 
-TEST_P(local_end_test, or_if_it_awaits_others) {
+TEST_P(local_end_test, an_actor_that_quits_while_it_awaits_ends_at_once) {
   auto w = make_worker();
   on("ask", [](asking_client& x) {
     x.ask_and_wait(1);
@@ -82,7 +82,7 @@ TEST_P(local_end_test, or_if_it_awaits_others) {
   EXPECT_EQ(seen(), texts{"ask"});
 }
 
-TEST_P(local_end_test, the_same_if_its_worker_is_given_up) {
+TEST_P(local_end_test, a_worker_that_is_given_up_cancels_a_retry) {
   auto w = make_worker();
   auto c = start_unowned(
     worker::supervised(w.factory(),
@@ -97,7 +97,7 @@ TEST_P(local_end_test, the_same_if_its_worker_is_given_up) {
 
 // -- without a behaviour ------------------------------------------------------
 
-TEST_P(local_end_test, nobody_waits_for_an_answer_that_comes_too_late) {
+TEST_P(local_end_test, an_answer_that_comes_too_late_is_not_awaited) {
   auto w = make_worker();
   asking_client::first = [](asking_client& x) {
     for (int i = 0; i < 40; ++i)
@@ -113,7 +113,7 @@ TEST_P(local_end_test, nobody_waits_for_an_answer_that_comes_too_late) {
     w.answer(1);
 }
 
-TEST_P(local_end_test, nor_after_the_end_of_the_gate) {
+TEST_P(local_end_test, no_answer_is_awaited_after_the_end_of_the_gate) {
   for (auto awaited : {false, true}) {
     auto w = make_worker();
     auto before = world.actors();
@@ -127,7 +127,7 @@ TEST_P(local_end_test, nor_after_the_end_of_the_gate) {
   }
 }
 
-TEST_P(local_end_test, late_answers_are_counted_where_they_do_no_harm) {
+TEST_P(local_end_test, late_answers_are_counted) {
   auto w = make_worker();
   auto late = std::make_shared<std::int64_t>(0);
   on("look", [late](asking_client& x) {
@@ -303,7 +303,7 @@ TEST_P(local_end_test, a_world_that_ends_leaves_no_actor_that_waits) {
 }
 
 // By then no thread runs the actor from which they are called off.
-TEST_P(local_end_test, a_world_that_ends_cancels_what_is_in_progress) {
+TEST_P(local_end_test, a_world_that_ends_cancels_requests_in_progress) {
   for (auto is_gate : {false, true}) {
     for (auto awaited : {false, true}) {
       for (auto calls : {1, 40}) {

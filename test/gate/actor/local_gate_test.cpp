@@ -168,7 +168,7 @@ TEST_P(local_gate_test, await_goes_on_with_timers_and_further_attempts) {
   EXPECT_EQ(seen(), (texts{"4 -> 8", "later"}));
 }
 
-TEST_P(local_gate_test, await_of_what_is_refused_at_once_suspends_nothing) {
+TEST_P(local_gate_test, await_of_a_request_refused_at_once_suspends_nothing) {
   auto c = start(worker{caf::actor{}}, stack{});
   on("wait", [](asking_client& x) { x.ask_and_wait(4); });
   world.send(c, std::string{"wait"});
@@ -207,7 +207,7 @@ TEST_P(local_gate_test, makes_a_supervised_worker_again) {
   EXPECT_EQ(seen(), texts{"3 -> 30"});
 }
 
-TEST_P(local_gate_test, what_is_in_progress_is_cancelled_when_the_actor_ends) {
+TEST_P(local_gate_test, requests_are_cancelled_when_the_actor_ends) {
   auto w = make_worker();
   auto c = start(worker{w.handle()}.takes_cancelled(), stack{}.semaphore());
   world.send(c, 1);

@@ -48,14 +48,14 @@ TEST_P(local_stop_test, any_number_of_calls_is_answered) {
   EXPECT_EQ(log->values, 0);
 }
 
-TEST_P(local_stop_test, also_a_hundred_thousand_calls) {
+TEST_P(local_stop_test, a_hundred_thousand_calls_are_answered) {
   if (GetParam() > 0)
     return; // One order shows it.
   stop_with(100'000, false, true);
   EXPECT_EQ(log->errors, 100'000);
 }
 
-TEST_P(local_stop_test, others_have_their_turn_meanwhile) {
+TEST_P(local_stop_test, other_messages_have_their_turn_meanwhile) {
   auto w = make_worker();
   on("stop", [](asking_client& x) { x.gate->stop(); });
   auto c = start(w.handle(), stack{});

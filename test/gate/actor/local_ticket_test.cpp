@@ -114,7 +114,7 @@ TEST_P(local_ticket_test, the_end_of_one_runs_no_handler_at_once) {
   EXPECT_EQ(d->seen, (strings{"lent", "dropped", "lent"}));
 }
 
-TEST_P(local_ticket_test, and_renews_them) {
+TEST_P(local_ticket_test, a_local_gate_renews_permits) {
   auto x = start(stack{}.semaphore({}));
   emit(x, "acquire");
   world.advance(4s);

@@ -25,7 +25,7 @@ constexpr int call_count = 100'000;
 constexpr int small_burst = 10'000;
 
 // Keeps all requests until it is asked to answer them.
-class keeper final : public caf::event_based_actor {
+class deferring_worker final : public caf::event_based_actor {
 public:
   using caf::event_based_actor::event_based_actor;
   caf::behavior make_behavior() override {
@@ -182,8 +182,10 @@ TEST_P(many_endings_test, all_have_one_answer) {
   const auto& [where, how, host, calls] = GetParam();
   virtual_time world;
   burst_actors x;
-  x.worker = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());
-  x.second = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());
+  x.worker = caf::actor_cast<caf::actor>(
+    world.system().spawn<deferring_worker>());
+  x.second = caf::actor_cast<caf::actor>(
+    world.system().spawn<deferring_worker>());
   x.gate = spawn_host(host, world, x.worker, where.policies(x));
   world.run_until_idle();
   auto before = world.handled();

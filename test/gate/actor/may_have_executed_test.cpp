@@ -34,7 +34,7 @@ protected:
 CAISSON_BOTH_HOSTS(may_have_executed_test, 8);
 
 TEST_P(may_have_executed_test,
-       a_worker_that_answers_has_executed_whatever_it_says) {
+       a_worker_that_answers_with_an_error_has_executed) {
   auto w = make_worker(
     [](const caf::message&) { return refusal(errc::breaker_open); });
   auto g = host(w.handle(), stack{}.retrier(quick(false)));

@@ -277,7 +277,7 @@ TEST_P(caller_test, a_worker_that_throws_is_an_error_once) {
   EXPECT_TRUE(second.is(errc::worker_down));
 }
 
-TEST_P(caller_test, a_gate_that_nobody_knows_still_answers) {
+TEST_P(caller_test, a_gate_without_handles_still_answers) {
   auto w = make_worker();
   auto answer = [&] {
     auto g = spawn_gate(world, w.handle(), stack{}.default_deadline(5s));

@@ -43,7 +43,7 @@ TEST_P(release_test, failed_takes_precedence) {
   EXPECT_EQ(metric_of(g, "failed"), 1);
 }
 
-TEST_P(release_test, an_outcome_that_nobody_knows_is_neutral) {
+TEST_P(release_test, an_unknown_outcome_is_neutral) {
   auto g = desk(stack{}.semaphore({}));
   work(g, release_with(static_cast<release_outcome>(77)));
   EXPECT_EQ(metric_of(g, "released_neutral"), 1);

@@ -99,7 +99,7 @@ TEST_P(renewal_test, the_holder_can_do_so_through_a_call_handle) {
   world.request(g, release{id});
 }
 
-TEST_P(renewal_test, what_is_not_held_cannot_be_prolonged) {
+TEST_P(renewal_test, a_permit_that_is_not_held_cannot_be_prolonged) {
   auto g = desk(stack{}.semaphore({.permits = 1, .max_waiters = 1}));
   EXPECT_TRUE(world.request(g, renew{}).is(errc::no_such_permit));
   EXPECT_TRUE(world.request(g, renew{4711, 1s}).is(errc::no_such_permit));
@@ -203,7 +203,7 @@ TEST_P(renewal_test, a_deadline_layer_limits_renewals_from_the_start) {
   EXPECT_EQ(remaining(g), 4s);
 }
 
-TEST_P(renewal_test, what_a_deadline_layer_has_set_does_not_move) {
+TEST_P(renewal_test, the_deadline_set_by_a_layer_does_not_move) {
   auto g = desk(stack{}.deadline({.timeout = 10s}).semaphore({}));
   auto lent = world.request(g, acquire{.time_left = 1h}).value<permit>();
   EXPECT_EQ(lent.expires, 10s);
@@ -242,7 +242,7 @@ TEST_P(renewal_test, a_stopped_gate_renews_nothing) {
     portable::is_receiver_down(world.request(g, renew{id, 9s}).error()));
 }
 
-TEST_P(renewal_test, it_is_no_message_for_a_worker_unless_wrapped) {
+TEST_P(renewal_test, renew_is_no_message_for_a_worker_unless_wrapped) {
   auto w = make_worker(scripted_worker::always(1));
   auto g = gate(w.handle(), stack{});
   EXPECT_TRUE(world.request(g, renew{7, 1s}).is(errc::no_such_permit));

@@ -131,7 +131,7 @@ protected:
   };
 
   /// Keeps all requests, never answers.
-  class keeper final : public caf::event_based_actor {
+  class silent_worker final : public caf::event_based_actor {
   public:
     using caf::event_based_actor::event_based_actor;
     caf::behavior make_behavior() override {
@@ -155,11 +155,13 @@ protected:
     auto workers = x.workers;
     auto behind = worker::supervised(
       [workers](caf::actor_system& sys) -> caf::expected<caf::actor> {
-        workers->push_back(caf::actor_cast<caf::actor>(sys.spawn<keeper>()));
+        workers->push_back(
+          caf::actor_cast<caf::actor>(sys.spawn<silent_worker>()));
         return workers->back();
       },
       {.restart = schedule::constant(100ms), .max_waiting = 50});
-    x.second = caf::actor_cast<caf::actor>(world.system().spawn<keeper>());
+    x.second = caf::actor_cast<caf::actor>(
+      world.system().spawn<silent_worker>());
     auto stacks = where.chain(x.second);
     for (auto i = stacks.rbegin(); i != stacks.rend(); ++i) {
       i->seed(1);

@@ -83,7 +83,7 @@ protected:
 };
 CAISSON_ALL_ORDERS(supervision_group_test);
 
-TEST_P(supervision_group_test, one_for_all_restarts_everybody_in_order) {
+TEST_P(supervision_group_test, one_for_all_restarts_all_workers_in_order) {
   make(group_strategy::one_for_all, 3);
   world.request(gates[1], -1);
   auto stop_log = take_log();
@@ -101,7 +101,7 @@ TEST_P(supervision_group_test, one_for_all_restarts_everybody_in_order) {
   EXPECT_EQ(metric_of(gates[0], "worker_restarts"), 0);
 }
 
-TEST_P(supervision_group_test, rest_for_one_leaves_those_before_it_alone) {
+TEST_P(supervision_group_test, rest_for_one_leaves_earlier_workers_alone) {
   make(group_strategy::rest_for_one, 3);
   world.request(gates[1], -1);
   auto stop_log = take_log();
@@ -240,7 +240,7 @@ TEST_P(supervision_group_test, without_the_group_gates_start_on_their_own) {
   EXPECT_EQ(take_log(), (list{"-a", "+a"}));
 }
 
-TEST_P(supervision_group_test, nobody_else_gives_orders) {
+TEST_P(supervision_group_test, only_the_group_gives_orders) {
   make(group_strategy::one_for_all, 2);
   for (auto what : {detail::member_order::stop, detail::member_order::give_up})
     world.request(gates[0], detail::group_order{what, 1, "forged"});
@@ -384,9 +384,9 @@ TEST_P(supervision_group_test, impossible_workers_are_refused) {
   EXPECT_THROW(spawn_supervision_group(world, {.max_restarts = 2'000}),
                config_error);
   bool refused = false;
-  class lodger final : public caf::event_based_actor {
+  class local_gate_owner final : public caf::event_based_actor {
   public:
-    lodger(caf::actor_config& cfg, worker w, bool* refused)
+    local_gate_owner(caf::actor_config& cfg, worker w, bool* refused)
       : caf::event_based_actor(cfg) {
       try {
         local_gate<> gate{this, std::move(w), stack{}};
@@ -396,8 +396,8 @@ TEST_P(supervision_group_test, impossible_workers_are_refused) {
     }
     caf::behavior make_behavior() override { return {}; }
   };
-  world.system().spawn<lodger>(worker::supervised(make_none).in_group(group),
-                               &refused);
+  world.system().spawn<local_gate_owner>(
+    worker::supervised(make_none).in_group(group), &refused);
   EXPECT_TRUE(refused);
 }
 

@@ -12,7 +12,7 @@ namespace {
 class trust_test : public world_test {};
 CAISSON_ALL_ORDERS(trust_test);
 
-TEST_P(trust_test, permits_are_released_by_those_who_know_them) {
+TEST_P(trust_test, permits_are_released_by_anyone_with_their_number) {
   auto g = gate(worker{}, stack{}.semaphore({.permits = 100}));
   std::set<std::uint64_t> ids;
   for (int i = 0; i < 100; ++i)
@@ -35,7 +35,7 @@ TEST_P(trust_test, permits_are_released_by_those_who_know_them) {
   EXPECT_EQ(metric_of(g, "leases"), 0);
 }
 
-TEST_P(trust_test, nobody_else_can_bring_a_worker) {
+TEST_P(trust_test, only_the_factory_can_bring_a_worker) {
   auto up = true;
   auto w = make_worker();
   auto g = gate(worker::supervised(
@@ -183,7 +183,7 @@ TEST_P(trust_test, one_subscriber_too_many_is_rejected) {
             static_cast<std::int64_t>(max_subscribers));
 }
 
-TEST_P(trust_test, a_request_for_a_permit_passes_what_handles_content) {
+TEST_P(trust_test, a_request_for_a_permit_passes_layers_of_content) {
   auto other = make_worker();
   auto g = gate(worker{}, stack{}
                             .fallback({alternative::ask(other.handle()),

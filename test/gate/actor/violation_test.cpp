@@ -83,7 +83,7 @@ TEST_P(violation_test, other_gates_go_on) {
   EXPECT_EQ(world.request(other, 4).value<int>(), 8);
 }
 
-TEST_P(violation_test, its_last_event_says_what_was_wrong) {
+TEST_P(violation_test, its_last_event_names_the_violation) {
   auto w = make_worker(doubles());
   auto g = host(w.handle(), stack{}.add<rogue>());
   auto user = world.make_probe();
@@ -102,8 +102,7 @@ TEST_P(violation_test, its_last_event_says_what_was_wrong) {
     << events.back().detail;
 }
 
-TEST_P(violation_test,
-       a_worker_that_wants_to_know_is_notified_that_nobody_waits) {
+TEST_P(violation_test, a_worker_that_takes_cancelled_is_notified) {
   auto w = make_worker(
     [](const caf::message&) { return scripted_worker::reply::silence(); });
   auto inner = gate(w.handle(), stack{"inner"}.semaphore({.permits = 1}));
@@ -153,7 +152,7 @@ TEST_P(failed_gate_test, monitors_and_links_get_the_reason) {
     << context_of(*why)->text;
 }
 
-TEST_P(failed_gate_test, one_that_is_supervised_comes_back) {
+TEST_P(failed_gate_test, a_supervised_gate_is_made_again) {
   auto w = make_worker(doubles());
   auto worker_count = 0;
   auto g = gate(worker::supervised(
@@ -191,7 +190,7 @@ TEST_P(failed_gate_test, a_retrier_further_out_outlives_it) {
   EXPECT_EQ(bad.count(), 1u);
 }
 
-TEST_P(failed_gate_test, those_who_wait_for_a_permit_are_answered) {
+TEST_P(failed_gate_test, waiters_for_permits_are_answered) {
   auto g = gate(worker{}, stack{"gate"}.add<rogue>().semaphore(
                             {.permits = 1, .max_waiters = 5}));
   auto why = end_of(world, g, owned);

@@ -113,7 +113,7 @@ TEST_P(waiting_test, names_the_call_and_its_key) {
   EXPECT_EQ(all.back().call, granted);
 }
 
-TEST_P(waiting_test, is_reported_for_what_would_wait_if_a_layer_only_observes) {
+TEST_P(waiting_test, is_reported_for_would_be_waits_in_observe_mode) {
   auto w = make_worker();
   auto c = one_permit();
   c.mode = mode::observe;

@@ -46,9 +46,9 @@ private:
 
 // Ends as it is asked to, and says before anybody knows that it was another
 // way.
-class liar final : public caf::event_based_actor {
+class misreporting_worker final : public caf::event_based_actor {
 public:
-  liar(caf::actor_config& cfg, const caf::actor* gate)
+  misreporting_worker(caf::actor_config& cfg, const caf::actor* gate)
     : caf::event_based_actor(cfg), gate_(gate) {}
 
   caf::behavior make_behavior() override {
@@ -150,7 +150,7 @@ TEST_P(worker_lifetimes, a_transient_worker_restarts_only_after_failures) {
   world.kill(self.handle());
 }
 
-TEST_P(worker_lifetimes, who_is_asked_to_quit_has_not_failed) {
+TEST_P(worker_lifetimes, a_worker_asked_to_quit_has_not_failed) {
   caf::actor known;
   auto g = gate(worker::supervised(
                   [&](caf::actor_system& sys) {
@@ -166,7 +166,7 @@ TEST_P(worker_lifetimes, who_is_asked_to_quit_has_not_failed) {
   known = nullptr;
 }
 
-TEST_P(worker_lifetimes, who_is_killed_has_failed) {
+TEST_P(worker_lifetimes, a_worker_that_is_killed_has_failed) {
   caf::actor known;
   auto g = gate(worker::supervised(
                   [&](caf::actor_system& sys) {
@@ -182,7 +182,7 @@ TEST_P(worker_lifetimes, who_is_killed_has_failed) {
 }
 
 // Any actor may say that another one has ended.
-TEST_P(worker_lifetimes, who_lives_has_not_ended_whoever_says_so) {
+TEST_P(worker_lifetimes, a_false_report_does_not_end_a_live_worker) {
   caf::actor known;
   auto g = gate(worker::supervised(
                   [&](caf::actor_system& sys) {
@@ -204,13 +204,13 @@ TEST_P(worker_lifetimes, who_lives_has_not_ended_whoever_says_so) {
   known = nullptr;
 }
 
-TEST_P(worker_lifetimes, how_it_has_ended_is_what_it_is_whoever_says_what) {
+TEST_P(worker_lifetimes, a_false_report_does_not_change_the_kind_of_end) {
   for (auto last : {0, -1}) {
     caf::actor g;
     g = gate(worker::supervised(
                [&](caf::actor_system& sys) {
-                 return caf::expected<caf::actor>{
-                   caf::actor_cast<caf::actor>(sys.spawn<liar>(&g))};
+                 return caf::expected<caf::actor>{caf::actor_cast<caf::actor>(
+                   sys.spawn<misreporting_worker>(&g))};
                },
                {.lifetime = transient, .restart = schedule::constant(1h)}),
              stack{});
@@ -225,7 +225,7 @@ TEST_P(worker_lifetimes, how_it_has_ended_is_what_it_is_whoever_says_what) {
 
 // What is in the mailbox of a worker that quits bounces, and that comes before
 // the message that says how it has ended.
-TEST_P(worker_lifetimes, what_bounces_does_not_say_how_the_worker_has_ended) {
+TEST_P(worker_lifetimes, bounced_messages_do_not_tell_the_kind_of_end) {
   for (auto last : {0, -1}) {
     auto g = gate(leaving(transient), stack{});
     auto self = world.make_probe();
@@ -279,7 +279,7 @@ TEST_P(worker_lifetimes, local_gates_do_the_same) {
 
 // -- groups -------------------------------------------------------------------
 
-TEST_P(worker_lifetimes, a_normal_end_concerns_nobody_else) {
+TEST_P(worker_lifetimes, a_normal_end_concerns_no_other_worker) {
   for (auto s : {group_strategy::one_for_one, group_strategy::one_for_all,
                  group_strategy::rest_for_one}) {
     make(s, {transient, permanent, temporary});
@@ -303,7 +303,7 @@ TEST_P(worker_lifetimes, a_normal_end_concerns_nobody_else) {
   }
 }
 
-TEST_P(worker_lifetimes, a_group_whose_workers_have_all_ended_says_so) {
+TEST_P(worker_lifetimes, a_group_reports_that_all_workers_have_ended) {
   make(group_strategy::one_for_all, {transient, temporary});
   world.request(gates[0], 0);
   world.request(gates[1], 0);
@@ -339,7 +339,7 @@ TEST_P(worker_lifetimes, a_group_restarts_transient_workers_that_had_ended) {
   EXPECT_EQ(metric_of(gates[2], "worker_group_stops"), 1);
 }
 
-TEST_P(worker_lifetimes, rest_for_one_restarts_those_of_higher_ranks) {
+TEST_P(worker_lifetimes, rest_for_one_restarts_workers_of_higher_ranks) {
   make(group_strategy::rest_for_one, {transient, permanent, transient});
   world.request(gates[0], 0);
   world.request(gates[2], 0);
@@ -377,7 +377,7 @@ TEST_P(worker_lifetimes, a_group_that_gives_up_takes_ended_workers_along) {
 class lifetime_set_world : public gate_set_world {};
 CAISSON_ALL_ORDERS(lifetime_set_world);
 
-TEST_P(lifetime_set_world, a_reload_changes_what_the_next_end_means) {
+TEST_P(lifetime_set_world, a_reload_changes_the_meaning_of_the_next_end) {
   caf::actor last;
   names.add_factory("known", [&](caf::actor_system&) {
     last = scripted_worker{world, test::doubles()}.handle();

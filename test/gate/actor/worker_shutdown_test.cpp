@@ -59,7 +59,7 @@ protected:
 };
 CAISSON_ALL_ORDERS(worker_shutdown);
 
-TEST_P(worker_shutdown, who_does_not_quit_is_killed_when_the_time_is_over) {
+TEST_P(worker_shutdown, a_worker_that_does_not_quit_is_killed_in_time) {
   auto g = gate(ending(2s), stack{});
   stop_gate(g);
   world.run_until_idle();
@@ -71,7 +71,7 @@ TEST_P(worker_shutdown, who_does_not_quit_is_killed_when_the_time_is_over) {
   EXPECT_EQ(world.timers(), 0u);
 }
 
-TEST_P(worker_shutdown, who_quits_in_time_leaves_no_timer) {
+TEST_P(worker_shutdown, a_worker_that_quits_in_time_leaves_no_timer) {
   auto g = gate(ending(1h, 1s), stack{});
   stop_gate(g);
   world.run_until_idle();
@@ -81,7 +81,7 @@ TEST_P(worker_shutdown, who_quits_in_time_leaves_no_timer) {
   EXPECT_EQ(world.timers(), 0u);
 }
 
-TEST_P(worker_shutdown, nobody_is_killed_by_default) {
+TEST_P(worker_shutdown, no_worker_is_killed_by_default) {
   EXPECT_EQ(supervision_config{}.shutdown, unlimited);
   auto g = gate(ending(unlimited), stack{});
   stop_gate(g);
@@ -99,7 +99,7 @@ TEST_P(worker_shutdown, without_time_it_is_killed_at_once) {
 }
 
 // It may have no time left for what waits in its mailbox.
-TEST_P(worker_shutdown, who_is_killed_handles_nothing_that_waits) {
+TEST_P(worker_shutdown, a_killed_worker_handles_no_waiting_messages) {
   int handled = 0;
   auto busy = [&] {
     return caf::actor_cast<caf::actor>(

@@ -123,7 +123,7 @@ private:
   unsigned clock_ = 0;
 };
 
-RC_GTEST_PROP(deduplicator_property, is_a_list_of_what_was_seen, ()) {
+RC_GTEST_PROP(deduplicator_property, is_a_list_of_keys_seen, ()) {
   deduplicator_limits limits{
     .capacity = *rc::gen::inRange<std::size_t>(1, 6),
     .ttl = *rc::gen::inRange(0, 30) * 1s,

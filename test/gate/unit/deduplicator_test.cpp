@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using book = deduplicator<std::string, int>;
 using waiting_ones = std::vector<int>;
 
-TEST(deduplicator, the_first_is_carried_out_and_others_wait_for_it) {
+TEST(deduplicator, the_first_is_carried_out_and_duplicates_wait) {
   book seen;
   EXPECT_EQ(seen.receive("a", 1, start).what, book::first);
   EXPECT_EQ(seen.receive("a", 2, start).what, book::waiting);
@@ -40,7 +40,7 @@ TEST(deduplicator, without_a_key_every_attempt_is_the_first) {
   EXPECT_EQ(seen.size(), 0u);
 }
 
-TEST(deduplicator, what_had_no_effect_may_be_carried_out_again) {
+TEST(deduplicator, a_request_without_effect_may_be_carried_out_again) {
   book seen;
   EXPECT_EQ(seen.receive("a", 1, start).what, book::first);
   EXPECT_EQ(seen.receive("a", 2, start).what, book::waiting);
@@ -54,7 +54,7 @@ TEST(deduplicator, what_had_no_effect_may_be_carried_out_again) {
   EXPECT_EQ(*seen.receive("a", 4, start).answer, "done");
 }
 
-TEST(deduplicator, what_it_does_not_know_has_nobody_waiting) {
+TEST(deduplicator, an_unknown_key_has_no_waiters) {
   book seen;
   EXPECT_EQ(seen.finish("a", "done", start), waiting_ones{});
   EXPECT_EQ(seen.forget("a"), waiting_ones{});
@@ -85,7 +85,7 @@ TEST(deduplicator, an_old_answer_in_use_is_not_given_once_more) {
   EXPECT_EQ(seen.size(), 2u);
 }
 
-TEST(deduplicator, what_takes_long_is_not_forgotten) {
+TEST(deduplicator, a_slow_request_is_not_forgotten) {
   book seen{{.capacity = 1, .ttl = 10s}};
   EXPECT_EQ(seen.receive("a", 1, start).what, book::first);
   EXPECT_EQ(seen.receive("a", 2, start + 1h).what, book::waiting);

@@ -58,7 +58,7 @@ protected:
   time_point now{1h};
 };
 
-TEST_F(group_plan_test, one_for_one_touches_nobody_else) {
+TEST_F(group_plan_test, one_for_one_leaves_other_workers_alone) {
   make(group_strategy::one_for_one, 3);
   down(1);
   EXPECT_EQ(orders(), list{});
@@ -97,7 +97,7 @@ TEST_F(group_plan_test, rest_for_one_leaves_lower_ranks_alone) {
   EXPECT_EQ(orders(), list{"start 3"});
 }
 
-TEST_F(group_plan_test, one_that_has_ended_starts_again_only_with_others) {
+TEST_F(group_plan_test, an_ended_worker_starts_again_only_with_its_group) {
   make(group_strategy::one_for_all, 3);
   plan->on_ended(0, 0, true);
   plan->on_ended(2, 0, false);
@@ -114,7 +114,7 @@ TEST_F(group_plan_test, one_that_has_ended_starts_again_only_with_others) {
   EXPECT_EQ(orders(), list{"start 1"});
 }
 
-TEST_F(group_plan_test, one_for_one_leaves_alone_what_has_ended) {
+TEST_F(group_plan_test, one_for_one_leaves_ended_workers_alone) {
   make(group_strategy::one_for_one, 2);
   plan->on_ended(0, 0, true);
   down(1);
@@ -130,14 +130,14 @@ TEST_F(group_plan_test, lower_ranks_that_have_ended_stay_so) {
   EXPECT_EQ(orders(), list{"stop 2"});
 }
 
-TEST_F(group_plan_test, stops_from_the_last_also_what_has_ended) {
+TEST_F(group_plan_test, stops_from_the_last_also_ended_workers) {
   make(group_strategy::one_for_all, 4);
   plan->on_ended(2, 0, true);
   down(0);
   EXPECT_EQ(orders(), (list{"stop 3", "stop 2", "stop 1"}));
 }
 
-TEST_F(group_plan_test, one_that_ends_when_it_is_stopped_is_not_waited_for) {
+TEST_F(group_plan_test, a_worker_that_ends_when_stopped_is_not_waited_for) {
   make(group_strategy::one_for_all, 3);
   down(1);
   EXPECT_EQ(orders(), (list{"stop 2", "stop 0"}));
@@ -151,7 +151,7 @@ TEST_F(group_plan_test, one_that_ends_when_it_is_stopped_is_not_waited_for) {
   EXPECT_EQ(orders(), list{"start 1"});
 }
 
-TEST_F(group_plan_test, one_that_ends_meanwhile_does_not_start_the_others) {
+TEST_F(group_plan_test, a_worker_that_ends_meanwhile_does_not_start_the_rest) {
   make(group_strategy::one_for_all, 3);
   down(1);
   EXPECT_EQ(orders(), (list{"stop 2", "stop 0"}));
@@ -161,7 +161,7 @@ TEST_F(group_plan_test, one_that_ends_meanwhile_does_not_start_the_others) {
   EXPECT_EQ(orders(), list{"start 0"});
 }
 
-TEST_F(group_plan_test, what_has_ended_is_given_up_with_the_others) {
+TEST_F(group_plan_test, ended_workers_are_given_up_with_the_group) {
   make(group_strategy::one_for_one, 3, 0);
   plan->on_ended(0, 0, true);
   plan->on_ended(2, 0, false);
@@ -174,7 +174,7 @@ TEST_F(group_plan_test, what_has_ended_is_given_up_with_the_others) {
   EXPECT_FALSE(plan->is_over());
 }
 
-TEST_F(group_plan_test, another_lifetime_moves_what_has_ended) {
+TEST_F(group_plan_test, another_lifetime_changes_an_ended_worker) {
   make(group_strategy::one_for_all, 2);
   plan->on_ended(0, 0, false);
   plan->on_ended(0, 0, true);
@@ -215,7 +215,7 @@ TEST_F(group_plan_test, a_loss_that_crossed_a_stop_does_not_count) {
   EXPECT_FALSE(plan->is_over());
 }
 
-TEST_F(group_plan_test, one_that_dies_while_starting_holds_up_the_others) {
+TEST_F(group_plan_test, a_worker_that_dies_while_starting_holds_up_the_group) {
   make(group_strategy::one_for_all, 3);
   down(0);
   plan->on_due(0);
@@ -226,7 +226,7 @@ TEST_F(group_plan_test, one_that_dies_while_starting_holds_up_the_others) {
   EXPECT_EQ(orders(), list{"start 0"});
 }
 
-TEST_F(group_plan_test, one_that_is_starting_stops_with_the_others) {
+TEST_F(group_plan_test, a_starting_worker_stops_with_the_group) {
   make(group_strategy::rest_for_one, 2);
   down(1);
   plan->on_due(1);
@@ -241,7 +241,7 @@ TEST_F(group_plan_test, one_that_is_starting_stops_with_the_others) {
   EXPECT_EQ(orders(), list{"start 1"});
 }
 
-TEST_F(group_plan_test, one_that_ends_is_not_waited_for) {
+TEST_F(group_plan_test, a_worker_that_ends_is_not_waited_for) {
   make(group_strategy::one_for_all, 3);
   down(0);
   orders();
@@ -281,7 +281,7 @@ TEST_F(group_plan_test, losses_are_forgotten_after_the_period) {
   EXPECT_FALSE(plan->is_over());
 }
 
-TEST_F(group_plan_test, a_worker_that_is_given_up_takes_the_others_along) {
+TEST_F(group_plan_test, a_worker_that_is_given_up_takes_the_group_along) {
   make(group_strategy::one_for_all, 3);
   down(1);
   orders();
@@ -346,7 +346,7 @@ TEST_F(group_plan_test, a_strategy_can_change_between_losses) {
   EXPECT_EQ(orders(), list{"start 1"});
 }
 
-TEST_F(group_plan_test, those_that_wait_start_when_turns_are_abolished) {
+TEST_F(group_plan_test, waiting_workers_start_when_turns_are_abolished) {
   make(group_strategy::one_for_all, 4);
   down(1);
   EXPECT_EQ(orders(), (list{"stop 3", "stop 2", "stop 0"}));
@@ -359,7 +359,7 @@ TEST_F(group_plan_test, those_that_wait_start_when_turns_are_abolished) {
   EXPECT_EQ(orders(), list{});
 }
 
-TEST_F(group_plan_test, those_that_wait_for_their_own_delay_go_on_waiting) {
+TEST_F(group_plan_test, workers_that_wait_for_their_own_delay_go_on_waiting) {
   make(group_strategy::one_for_all, 2);
   down(0);
   EXPECT_EQ(orders(), list{"stop 1"});
@@ -383,7 +383,7 @@ TEST_F(group_plan_test, turns_come_back_while_workers_start) {
   EXPECT_EQ(orders(), list{});
 }
 
-TEST_F(group_plan_test, a_lower_limit_counts_what_was_lost_before) {
+TEST_F(group_plan_test, a_lower_limit_counts_earlier_losses) {
   make(group_strategy::one_for_one, 2);
   for (auto i = 0; i < 3; ++i) {
     down(0);

@@ -15,8 +15,8 @@ namespace caisson::detail {
 /// Takes in calls and requests for permits, or refuses them.
 class arrivals {
 public:
-  arrivals(engine_core& core, const operations& op)
-    : core_(core), operations_(op) {}
+  arrivals(engine_core& core, const operations& operations_part)
+    : core_(core), operations_(operations_part) {}
 
   arrivals(const arrivals&) = delete;
   arrivals& operator=(const arrivals&) = delete;

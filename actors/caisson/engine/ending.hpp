@@ -20,9 +20,9 @@ namespace caisson::detail {
 class ending {
 public:
   ending(engine_core& core, upstream& upstream_part, leases& leases_part,
-         operations& op, publisher& pub)
+         operations& operations_part, publisher& publisher_part)
     : core_(core), upstream_(upstream_part), leases_(leases_part),
-      operations_(op), publisher_(pub) {}
+      operations_(operations_part), publisher_(publisher_part) {}
 
   ending(const ending&) = delete;
   ending& operator=(const ending&) = delete;

@@ -73,9 +73,10 @@ void publisher::look() {
 void publisher::publish() {
   auto s = std::make_shared<gate_snapshot>();
   s->taken = core_.now();
-  s->state = op_.draining() ? gate_state::draining : gate_state::accepting;
+  s->state = operations_.draining() ? gate_state::draining
+                                    : gate_state::accepting;
   s->worker = upstream_.state();
-  s->metrics = op_.metrics();
+  s->metrics = operations_.metrics();
   s->errors = core_.totals.errors;
   auto keys = slot_->keys();
   s->layers.reserve(core_.layers.size());

@@ -19,8 +19,8 @@ struct engine_core;
 class publisher {
 public:
   publisher(engine_core& core, const upstream& upstream_part,
-            const operations& op)
-    : core_(core), upstream_(upstream_part), op_(op) {}
+            const operations& operations_part)
+    : core_(core), upstream_(upstream_part), operations_(operations_part) {}
 
   /// From now on there.
   void publish_to(std::unique_ptr<snapshot_slot> slot) {
@@ -50,7 +50,7 @@ private:
 
   engine_core& core_;
   const upstream& upstream_;
-  const operations& op_;
+  const operations& operations_;
   std::unique_ptr<snapshot_slot> slot_;
   time_point last_ = time_point::min();
   time_point due_ = never;

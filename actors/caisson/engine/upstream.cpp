@@ -56,8 +56,8 @@ worker_change upstream::make() {
 }
 
 worker_change upstream::on_worker(const made_worker& x) {
-  CAISSON_ENSURE(making_ && supervised_, "nobody makes worker {}",
-                 incarnation_);
+  CAISSON_ENSURE(making_ && supervised_,
+                 "worker {} was made, but not asked for", incarnation_);
   if (replacing_)
     return take_other(x);
   CAISSON_ENSURE(state_ == worker_state::restarting,
@@ -411,7 +411,8 @@ void upstream::check() const {
     !(ending_ || awaits_turn_) || state_ == worker_state::restarting,
     "worker {} waits to start, and is {}", incarnation_, name_of(state_));
   CAISSON_ENSURE(supervised_ || (comes == 0 && !grouped_),
-                 "worker {}, which nobody makes, is to come", incarnation_);
+                 "worker {} is to come, although it is not supervised",
+                 incarnation_);
   CAISSON_ENSURE(grouped_ || !awaits_turn_,
                  "worker {} waits for its turn without a group", incarnation_);
 }

@@ -35,13 +35,13 @@ void group_actor::on_down(const caf::actor_addr& actor, const caf::error&) {
 }
 
 void group_actor::take(const member_report& x) {
-  auto who_asks = caf::actor_cast<caf::strong_actor_ptr>(current_sender());
+  auto sender = caf::actor_cast<caf::strong_actor_ptr>(current_sender());
   // Another node cannot know when its worker is to stop.
-  if (!who_asks || portable::is_remote(home_system(), who_asks))
+  if (!sender || portable::is_remote(home_system(), sender))
     return;
-  auto from = caf::actor_cast<caf::actor_addr>(who_asks);
+  auto from = caf::actor_cast<caf::actor_addr>(sender);
   if (x.what == member_state::joined)
-    return join(who_asks, x.rank);
+    return join(sender, x.rank);
   auto i = ids_.find(from);
   if (i == ids_.end())
     return;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <set>
@@ -181,6 +182,29 @@ TEST_F(ends, a_permit_ends_with_its_time_or_its_holder) {
   EXPECT_EQ(w.metric("leases"), 0);
   w.release_permit(w.permit_of(p));
   EXPECT_EQ(w.answer_to(2), "no_such_permit by gate");
+}
+
+// A layer's own deadline is lifted when it does not enforce any more.
+TEST_F(ends, a_permit_lasts_no_longer_than_max_lease) {
+  a.on_admit = [](call_info& c, slot&, env& e) {
+    c.deadline = std::min(c.deadline, e.now + 4s);
+    return decision::pass();
+  };
+  a.on_deadline = [](auto&, auto&, auto&) { return decision::pass(); };
+  auto& w = start(
+    {.config = {.name = "gate", .max_lease = 5s}, .start = behind::nothing});
+  auto by_default = w.acquire_permit();
+  auto own = w.acquire_permit({.time_left = 60s});
+  w.at(4s);
+  EXPECT_EQ(w.metric("leases"), 2);
+  w.at(5s - 1ns);
+  EXPECT_EQ(w.metric("leases"), 2);
+  w.at(5s);
+  EXPECT_EQ(w.metric("leases"), 0);
+  w.release_permit(w.permit_of(by_default));
+  EXPECT_EQ(w.answer_to(2), "no_such_permit by gate");
+  w.release_permit(w.permit_of(own));
+  EXPECT_EQ(w.answer_to(3), "no_such_permit by gate");
 }
 
 TEST_F(ends, a_permit_passes_layers_that_work_on_content) {

@@ -104,6 +104,8 @@ next_step call_expiry::deadline_hit(call_record& r) {
     // The call is still below.
     if (r.owner == default_replaced)
       use_default_deadline(r, core_);
+    if (r.where == phase::leased)
+      leases_.limit(r);
     return {};
   }
   return next_step::cut_off(static_cast<int>(k),

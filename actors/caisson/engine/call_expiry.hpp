@@ -3,6 +3,7 @@
 
 #include <caisson/engine/attempts.hpp>
 #include <caisson/engine/engine_core.hpp>
+#include <caisson/engine/leases.hpp>
 #include <caisson/engine/next_step.hpp>
 #include <caisson/engine/upstream.hpp>
 
@@ -24,8 +25,9 @@ struct expired_hold {
 class call_expiry {
 public:
   call_expiry(engine_core& core, attempts& attempts_part,
-              upstream& upstream_part)
-    : core_(core), attempts_(attempts_part), upstream_(upstream_part) {}
+              upstream& upstream_part, const leases& leases_part)
+    : core_(core), attempts_(attempts_part), upstream_(upstream_part),
+      leases_(leases_part) {}
 
   call_expiry(const call_expiry&) = delete;
   call_expiry& operator=(const call_expiry&) = delete;
@@ -69,6 +71,7 @@ private:
   engine_core& core_;
   attempts& attempts_;
   upstream& upstream_;
+  const leases& leases_;
 };
 
 } // namespace caisson::detail

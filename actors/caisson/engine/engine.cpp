@@ -106,7 +106,7 @@ void engine::end_step() {
 engine::engine(engine_host& host, engine_setup setup)
   : core_(host, std::move(setup)), current_call_(core_),
     attempts_(core_, targets_), upstream_(core_, targets_, core_.supervision),
-    leases_(core_, attempts_), expiry_(core_, attempts_, upstream_),
+    leases_(core_, attempts_), expiry_(core_, attempts_, upstream_, leases_),
     children_(core_, expiry_),
     router_(core_, attempts_, upstream_, leases_, expiry_, children_),
     operations_(core_, upstream_), arrivals_(core_, operations_),
@@ -217,7 +217,7 @@ void engine::carry_out(const layer_request& x) {
   if (x.what.what == kind::resume)
     router_.resume(*r, k);
   else if (x.what.what == kind::answer)
-    router_.answer(*r, k, x.what.index);
+    router_.answer(*r, k, x.what.index, x.what.executed);
   else
     router_.reject(*r, k, x.what.code, x.what.retry_after);
 }

@@ -43,15 +43,11 @@ next_step leases::grant(call_record& r) {
   attempts_.note_sent(r);
   r.sent_at = std::max(r.begins, core_.now());
   core_.calls.move_to(r, phase::leased);
-  lease x{r.id, time_after(r.sent_at, core_.config.max_lease)};
-  if (x.latest < r.deadline) {
-    // The gate's own deadline, whichever layer set the one that it replaces.
-    r.deadline = x.latest;
-    r.owner = -1;
-  }
+  const lease x{r.id, time_after(r.sent_at, core_.config.max_lease)};
   do
     r.permit = core_.secrets.bits();
   while (r.permit == 0 || !held_.emplace(r.permit, x).second);
+  limit(r);
   core_.callers.watch(r);
   core_.schedule(r);
   CAISSON_ENSURE(held_.size() == core_.calls.in(phase::leased),
@@ -59,6 +55,15 @@ next_step leases::grant(call_record& r) {
                  core_.calls.in(phase::leased));
   core_.answer(r, caf::make_message(permit_of(r)));
   return {};
+}
+
+void leases::limit(call_record& r) const {
+  auto latest = held_.at(r.permit).latest;
+  if (latest >= r.deadline)
+    return;
+  // The gate's own deadline, whichever layer set the one that it replaces.
+  r.deadline = latest;
+  r.owner = -1;
 }
 
 // Times left, as the holder may be on another node.

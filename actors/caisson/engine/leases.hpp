@@ -35,12 +35,16 @@ public:
   /// The call with this permit is over.
   void forget(const call_record& r);
 
+  /// The deadline of a call with a permit has been lifted: the one that is in
+  /// force now is not beyond the end of its lease either.
+  void limit(call_record& r) const;
+
   void clear() { held_.clear(); }
 
 private:
   struct lease {
     call_id call = 0;
-    /// It is not prolonged beyond this.
+    /// It does not last longer, whoever prolongs it.
     time_point latest = never;
   };
 

@@ -290,5 +290,24 @@ TEST_F(cache_engine, stopping_answers_all_that_wait) {
   EXPECT_EQ(w.answer_to(1), "cancelled by gate, executed");
 }
 
+// The worker gets the write all the same.
+TEST_F(cache_engine,
+       an_error_in_place_of_an_acknowledgement_may_have_executed) {
+  cache_forms forms;
+  forms.write = [](const caf::message& x) -> std::optional<cached_write> {
+    return cached_write{"k", x, caf::make_message(std::string{"noted"})};
+  };
+  auto& w = start({.flush_after = 3s}, std::move(forms));
+  outer->on_complete = [](auto&, auto&, outcome& o, env&) {
+    EXPECT_TRUE(o.may_have_executed);
+    return decision::reject(errc::injected);
+  };
+  w.call("w1");
+  EXPECT_EQ(w.answer_to(0), "injected by outer, executed");
+  w.at(3s);
+  ASSERT_EQ(w.attempts.size(), 1u);
+  w.answer(0, "ok");
+}
+
 } // namespace
 } // namespace caisson::test

@@ -281,7 +281,10 @@ void router::resume(call_record& r, std::size_t k) {
   descend(r, k + 1);
 }
 
-void router::answer(call_record& r, std::size_t k, std::uint64_t value) {
+void router::answer(call_record& r, std::size_t k, std::uint64_t value,
+                    bool executed) {
+  if (executed)
+    mark_executed(r);
   take_from_layer(r, k);
   core_.calls.move_to(r, phase::moving);
   r.hold_until = never;
@@ -292,7 +295,8 @@ void router::answer(call_record& r, std::size_t k, std::uint64_t value) {
                  call_number(r.id), r.inside);
   r.reply = core_.layers[k].owner->value(value);
   auto o = outcome_of(r.reply);
-  o.may_have_executed = o.from_worker = false;
+  o.may_have_executed = executed;
+  o.from_worker = false;
   r.rejected_by = static_cast<std::int8_t>(k);
   ascend(r, static_cast<int>(k), o);
 }

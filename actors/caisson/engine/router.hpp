@@ -64,8 +64,9 @@ public:
   void resume(call_record& r, std::size_t k);
 
   /// Layer k answers a call that it holds, with the value that the layer has
-  /// under this number.
-  void answer(call_record& r, std::size_t k, std::uint64_t value);
+  /// under this number. `executed`: as in `env::answer`.
+  void answer(call_record& r, std::size_t k, std::uint64_t value,
+              bool executed);
 
   /// Layer k rejects a call that it holds.
   void reject(call_record& r, std::size_t k, errc code, duration retry_after);

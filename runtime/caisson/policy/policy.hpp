@@ -136,6 +136,8 @@ public:
     errc code = errc::cancelled; ///< Of `reject`.
     duration retry_after = duration::zero(); ///< Of `reject`; zero: unknown.
     std::uint64_t index = 0; ///< The value's number, or a child's ID.
+    /// Of `answer`: whether the call may have executed all the same.
+    bool executed = false;
   };
 
   /// At the instant `t`, with the random source `r`, which must outlive this.
@@ -162,10 +164,12 @@ public:
   }
 
   /// Answers the held call with the layer's value number `value`, which comes
-  /// to `complete` of this policy.
-  void answer(call_id call, std::uint64_t value) {
-    actions.push_back(
-      {action::kind::answer, call, errc::cancelled, duration::zero(), value});
+  /// to `complete` of this policy. `executed`: whether what the call asks for
+  /// is done all the same, now or later, such as a write that is sent to the
+  /// worker afterwards; an error in place of the value then says so.
+  void answer(call_id call, std::uint64_t value, bool executed = false) {
+    actions.push_back({action::kind::answer, call, errc::cancelled,
+                       duration::zero(), value, executed});
   }
 
   /// Starts a child call and returns its ID.

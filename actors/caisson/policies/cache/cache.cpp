@@ -92,11 +92,11 @@ decision cache::give(const call_info& call, call_state& saved, counter why,
 }
 
 decision cache::answer(const call_info& call, call_state& saved,
-                       kept_message value, env& e) {
+                       kept_message value, env& e, bool executed) {
   saved.where = stage::answered;
   // Of its own, as the record may have another one before the call gets it.
   saved.answer = answers_.push_back(std::move(value));
-  e.answer(call.id, saved.answer);
+  e.answer(call.id, saved.answer, executed);
   return decision::hold();
 }
 
@@ -232,7 +232,8 @@ decision cache::acknowledge(const call_info& call, call_state& saved,
   CAISSON_ENSURE(writes_.size() > 0 && !saved.at->second.kept,
                  "a write of call {} is acknowledged, {} are known",
                  call_number(call.id), writes_.size());
-  return answer(call, saved, std::move(x.answer), e);
+  // The worker gets it even if a layer above makes an error of the answer.
+  return answer(call, saved, std::move(x.answer), e, true);
 }
 
 // Whether it goes down, or is about to.

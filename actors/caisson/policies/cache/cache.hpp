@@ -246,7 +246,7 @@ private:
                    const cache_lookup& x, env& e);
   decision give(const call_info& call, call_state& saved, counter why, env& e);
   decision answer(const call_info& call, call_state& saved, kept_message value,
-                  env& e);
+                  env& e, bool executed = false);
   void leave(call_state& saved);
 
   // -- loads ------------------------------------------------------------------

@@ -14,6 +14,8 @@ bool may_be_executing(engine_core& core, const call_record& r) {
         return true;
     return false;
   }
+  if (r.where == phase::held)
+    return core.layers.acknowledges(r.id);
   // Nobody begins before the turn that was promised.
   return r.where == phase::in_flight
          || (r.where == phase::leased && r.sent_at <= core.now());

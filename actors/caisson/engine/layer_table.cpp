@@ -105,6 +105,8 @@ void layer_table::take_actions(std::size_t k) {
       given_up_.insert(a.index);
     else if (a.what == env::action::kind::reject)
       rejected_.insert({k, a.call});
+    else if (a.executed)
+      acknowledged_.insert(a.call);
     requests_.push_back({k, a});
   }
   env_.actions.clear();
@@ -121,6 +123,8 @@ layer_request layer_table::pop_request() {
                    "layer {} rejects call {}, of which nothing is known",
                    x.layer, call_number(x.what.call));
     rejected_.erase(i);
+  } else if (x.what.executed) {
+    acknowledged_.erase(x.what.call);
   }
   return x;
 }

@@ -237,6 +237,12 @@ public:
     return !rejected_.empty() && rejected_.contains({k, call});
   }
 
+  /// Whether a layer has asked to answer this call, which may have executed all
+  /// the same, and the answer is still to come.
+  [[nodiscard]] bool acknowledges(call_id call) const noexcept {
+    return !acknowledged_.empty() && acknowledged_.contains(call);
+  }
+
   /// Whether there is one.
   [[nodiscard]] bool has_requests() const noexcept {
     return !requests_.empty();
@@ -332,6 +338,7 @@ private:
   std::deque<layer_request> requests_;
   std::unordered_set<call_id> given_up_;
   std::multiset<std::pair<std::size_t, call_id>> rejected_;
+  std::unordered_set<call_id> acknowledged_;
   /// The first wake-up and whose it is.
   std::pair<time_point, std::size_t> next_{never, 0};
   std::size_t holding_open_ = 0;
